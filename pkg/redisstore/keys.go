@@ -1,0 +1,52 @@
+package redisstore
+
+import (
+	"strconv"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+const (
+	group   = "seckillGroup"
+	settled = "seckill:settled" // channel: ids of orders whose status left queued
+)
+
+// keys builds every key name there is; Lua and the other files build none. With partitions
+// each key of one carries its hash tag, so that a script's keys share a slot.
+type keys struct{ partitions int }
+
+func (k keys) partition(v seckill.VoucherID) int {
+	if k.partitions == 0 {
+		return 0
+	}
+	return int(int64(v) % int64(k.partitions))
+}
+
+func (k keys) tag(p int) string {
+	if k.partitions == 0 {
+		return ""
+	}
+	return ":{" + strconv.Itoa(p) + "}"
+}
+
+func (k keys) of(what string, v seckill.VoucherID) string {
+	return "seckill:" + what + k.tag(k.partition(v)) + ":" + v.String()
+}
+
+func (k keys) voucher(v seckill.VoucherID) string { return k.of("voucher", v) }
+func (k keys) stock(v seckill.VoucherID) string   { return k.of("stock", v) }
+func (k keys) buyers(v seckill.VoucherID) string  { return k.of("order", v) }
+func (k keys) tickets(v seckill.VoucherID) string { return k.of("ticket", v) }
+func (k keys) stream(p int) string                { return "seckill:stream" + k.tag(p) }
+func (k keys) dead(p int) string                  { return "seckill:dead" + k.tag(p) }
+func (k keys) tries(p int) string                 { return "seckill:tries" + k.tag(p) }
+func (k keys) sequence(day string) string         { return "icr:order:" + day }
+
+func (k keys) lock(p int, u seckill.UserID) string {
+	return "lock:order" + k.tag(p) + ":" + u.String()
+}
+
+// books are the keys that the scripts on one voucher's books take, in their order.
+func (k keys) books(v seckill.VoucherID) []string {
+	return []string{k.voucher(v), k.stock(v), k.buyers(v), k.tickets(v)}
+}

@@ -1,0 +1,163 @@
+// Package redisstore owns all that is kept in Redis: names of keys, admission, the order
+// stream, locks, id sequences, and the scripts of a sync. It imports go-redis, the scripts
+// and the words of the sale. Its errors carry seckill codes.
+package redisstore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// Options say which Redis, and how long to hold and wait. The zero value of a number or
+// duration means its default.
+type Options struct {
+	Addrs      []string // one server, several nodes of a cluster, or sentinels; a path is a unix socket
+	Master     string   // name of the master that the sentinels at Addrs watch
+	Username   string
+	Password   string
+	DB         int
+	TLS        bool
+	Partitions int           // of the vouchers; 0: one, with plain key names
+	LockTTL    time.Duration // of user locks, 10 s
+	Timeout    time.Duration // of one command, 3 s; a shorter context wins
+	PoolSize   int           // connections for commands, 64
+}
+
+func (o Options) withDefaults() Options {
+	if len(o.Addrs) == 0 {
+		o.Addrs = []string{"127.0.0.1:6379"}
+	}
+	if o.LockTTL == 0 {
+		o.LockTTL = 10 * time.Second
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 3 * time.Second
+	}
+	if o.PoolSize == 0 {
+		o.PoolSize = 64
+	}
+	return o
+}
+
+// Store is one process's access to the sale's Redis. It is safe for concurrent use.
+type Store struct {
+	keys    keys
+	db      redis.UniversalClient // commands
+	reader  redis.UniversalClient // blocking reads, which would starve commands of connections
+	lockTTL time.Duration
+
+	generation atomic.Uint64
+	met        sync.Map // run ids of the servers that were met
+}
+
+// Open connects and refuses a server that cannot serve: older than 7.0, or a cluster
+// without partitions.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	const op = "redisstore.Open"
+	o = o.withDefaults()
+	s := &Store{keys: keys{o.Partitions}, lockTTL: o.LockTTL}
+	cluster, err := s.inspect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if cluster && o.Partitions == 0 {
+		return nil, &seckill.Error{Op: op, Code: seckill.Invalid,
+			Err: errors.New("this Redis is a cluster: set SECKILL_PARTITIONS to the number of partitions, for example 16; every program needs the same number")}
+	}
+	s.db = redis.NewUniversalClient(s.options(o, cluster, o.PoolSize))
+	s.reader = redis.NewUniversalClient(s.options(o, cluster, max(1, o.Partitions)+2))
+	return s, nil
+}
+
+// options are those of every client. No client retries a command by itself: the caller
+// knows whether it may run again, and for how long it is worth trying.
+func (s *Store) options(o Options, cluster bool, pool int) *redis.UniversalOptions {
+	u := &redis.UniversalOptions{
+		Addrs: o.Addrs, MasterName: o.Master, IsClusterMode: cluster && o.Master == "",
+		Username: o.Username, Password: o.Password, DB: o.DB,
+		MaxRetries: -1, DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
+		ContextTimeoutEnabled: true, PoolSize: pool, PoolTimeout: o.Timeout,
+		OnConnect: s.meet, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	if o.TLS {
+		u.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return u
+}
+
+// inspect asks one server what it is.
+func (s *Store) inspect(ctx context.Context, o Options) (cluster bool, err error) {
+	const op = "redisstore.Open"
+	probe := redis.NewUniversalClient(s.options(o, len(o.Addrs) > 1 && o.Master == "", 1))
+	defer func() { err = errors.Join(err, probe.Close()) }()
+	if err := probe.Ping(ctx).Err(); err != nil {
+		return false, fault(op, err)
+	}
+	text, err := probe.Info(ctx).Result()
+	if err != nil {
+		return false, fault(op, err)
+	}
+	if version := infoField(text, "redis_version"); version != "" {
+		if major, _ := strconv.Atoi(strings.SplitN(version, ".", 2)[0]); major < 7 {
+			return false, &seckill.Error{Op: op, Code: seckill.Invalid, Err: fmt.Errorf("this Redis is %s: 7.0 is the oldest that tells which pending entries were lost", version)}
+		}
+	}
+	return infoField(text, "cluster_enabled") == "1" || (len(o.Addrs) > 1 && o.Master == ""), nil
+}
+
+func infoField(text, name string) string {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// meet runs on each new connection before its first command: a run id that is new says
+// that this is another server, or one that restarted and may have forgotten something.
+func (s *Store) meet(ctx context.Context, cn *redis.Conn) error {
+	text, err := cn.Info(ctx, "server").Result()
+	var reply redis.Error
+	if errors.As(err, &reply) && !refusedForNow(reply) {
+		return nil // a server that does not tell counts as always the same
+	}
+	if err != nil {
+		return err
+	}
+	if id := infoField(text, "run_id"); id != "" {
+		if _, known := s.met.LoadOrStore(id, true); !known {
+			s.generation.Add(1)
+		}
+	}
+	return nil
+}
+
+// Generation changes whenever a server is met that was not met before.
+func (s *Store) Generation() uint64 { return s.generation.Load() }
+
+// Partitions is how many streams there are, at least 1.
+func (s *Store) Partitions() int { return max(1, s.keys.partitions) }
+
+// Ping reports whether Redis answers.
+func (s *Store) Ping(ctx context.Context) error {
+	return fault("redisstore.Ping", s.db.Ping(ctx).Err())
+}
+
+// Close ends all connections. Blocked reads end with an error.
+func (s *Store) Close() error {
+	return errors.Join(s.db.Close(), s.reader.Close())
+}

@@ -1,0 +1,155 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/openseckill/seckill/pkg/redistest"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+const voucher = seckill.VoucherID(1001)
+
+// open returns a store on a server of its own, and a plain client beside it.
+func open(t *testing.T) (*Store, *redis.Client) {
+	t.Helper()
+	server := redistest.New(t)
+	return openAt(t, Options{Addrs: []string{server.Addr()}}), server.ClientOf(t)
+}
+
+func openAt(t *testing.T, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// sell puts total units of voucher v on sale for an hour.
+func sell(t *testing.T, s *Store, v seckill.VoucherID, total int64) seckill.Voucher {
+	t.Helper()
+	now := time.Now().Truncate(time.Millisecond)
+	voucher := seckill.Voucher{ID: v, Total: total, Begin: now.Add(-time.Minute), End: now.Add(time.Hour), Version: 1}
+	require.NoError(t, s.Load(t.Context(), v, "first"))
+	left, err := s.OpenSale(t.Context(), voucher, "first")
+	require.NoError(t, err)
+	require.Equal(t, total, left)
+	return voucher
+}
+
+func order(user, id int64) seckill.Order {
+	return seckill.Order{ID: seckill.OrderID(id), User: seckill.UserID(user), Voucher: voucher}
+}
+
+func admit(t *testing.T, s *Store, o seckill.Order) {
+	t.Helper()
+	_, err := s.Admit(t.Context(), o)
+	require.NoError(t, err)
+}
+
+func requireBooks(t *testing.T, s *Store, stock, buyers int64) {
+	t.Helper()
+	b, err := s.Books(t.Context(), voucher)
+	require.NoError(t, err)
+	require.Equal(t, stock, b.Stock)
+	require.Equal(t, buyers, b.Buyers)
+	require.Equal(t, buyers, b.Tickets)
+	require.True(t, b.Balanced())
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Run("nobody listens", func(t *testing.T) {
+		_, err := Open(t.Context(), Options{Addrs: []string{"127.0.0.1:1"}, Timeout: 200 * time.Millisecond})
+		require.ErrorIs(t, err, seckill.Unavailable)
+	})
+	t.Run("a cluster without partitions", func(t *testing.T) {
+		server := redistest.NewWith(t, redistest.Options{TCP: true, Args: []string{"--cluster-enabled", "yes"}})
+		_, err := Open(t.Context(), Options{Addrs: []string{server.Addr()}})
+		require.ErrorIs(t, err, seckill.Invalid)
+		require.ErrorContains(t, err, "SECKILL_PARTITIONS")
+	})
+}
+
+func TestGeneration(t *testing.T) {
+	server := redistest.New(t)
+	s := openAt(t, Options{Addrs: []string{server.Addr()}})
+	require.NoError(t, s.Ping(t.Context()))
+	before := s.Generation()
+	require.NoError(t, s.Ping(t.Context()))
+	require.Equal(t, before, s.Generation())
+	require.NoError(t, server.Kill())
+	require.NoError(t, server.Restart())
+	require.Eventually(t, func() bool { return s.Ping(t.Context()) == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Greater(t, s.Generation(), before)
+}
+
+func TestKeys(t *testing.T) {
+	t.Run("without partitions they are those that operators type", func(t *testing.T) {
+		k := keys{}
+		require.Equal(t, []string{"seckill:voucher:7", "seckill:stock:7", "seckill:order:7", "seckill:ticket:7"}, k.books(7))
+		require.Equal(t, "seckill:stream", k.stream(0))
+		require.Equal(t, "seckill:dead", k.dead(0))
+		require.Equal(t, "lock:order:42", k.lock(0, 42))
+		require.Equal(t, "icr:order:20250101", k.sequence("20250101"))
+	})
+	t.Run("with partitions each carries the tag of its own", func(t *testing.T) {
+		k := keys{4}
+		require.Equal(t, "seckill:stock:{3}:1003", k.stock(1003))
+		require.Equal(t, "seckill:stream:{3}", k.stream(3))
+		require.Equal(t, "lock:order:{3}:42", k.lock(3, 42))
+		server := redistest.NewWith(t, redistest.Options{TCP: true, Args: []string{"--cluster-enabled", "yes"}})
+		slot := func(key string) int64 { return server.ClientOf(t).ClusterKeySlot(t.Context(), key).Val() }
+		for v := seckill.VoucherID(1); v <= 1000; v++ {
+			want := slot(k.stream(k.partition(v)))
+			require.NotZero(t, want)
+			for _, key := range append(k.books(v), k.dead(k.partition(v)), k.tries(k.partition(v)), k.lock(k.partition(v), 42)) {
+				require.Equal(t, want, slot(key), key)
+			}
+		}
+	})
+}
+
+func TestFault(t *testing.T) {
+	_, c := open(t)
+	wrongType := func() error {
+		require.NoError(t, c.LPush(t.Context(), "list", "x").Err())
+		return c.Get(t.Context(), "list").Err()
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, fault("op", nil))
+	require.ErrorIs(t, fault("op", wrongType()), seckill.Internal)
+	require.ErrorIs(t, fault("op", c.Get(ended, "list").Err()), seckill.Unavailable)
+	require.ErrorIs(t, fault("op", redis.ErrPoolTimeout), seckill.Unavailable)
+	for _, text := range []string{"LOADING x", "READONLY x", "MASTERDOWN x", "CLUSTERDOWN x", "OOM command not allowed", "MISCONF x", "ERR max number of clients reached", "NOREPLICAS x"} {
+		require.ErrorIs(t, fault("op", serverError(text)), seckill.Unavailable, text)
+	}
+	require.ErrorIs(t, fault("op", serverError("ERR no such thing")), seckill.Internal)
+}
+
+type serverError string
+
+func (e serverError) Error() string { return string(e) }
+func (e serverError) RedisError()   {}
+
+func TestSequence(t *testing.T) {
+	s, c := open(t)
+	_, err := s.TakeSequence(t.Context(), "20260101", 100, -1)
+	require.ErrorIs(t, err, seckill.NotReady)
+	require.Zero(t, c.Exists(t.Context(), "icr:order:20260101").Val())
+	for i, want := range []int64{5100, 5200, 5300} {
+		last, err := s.TakeSequence(t.Context(), "20260101", 100, []int64{5000, -1, 9000}[i])
+		require.NoError(t, err)
+		require.Equal(t, want, last)
+	}
+	require.Positive(t, c.TTL(t.Context(), "icr:order:20260101").Val())
+	require.NoError(t, c.Set(t.Context(), "icr:order:20260102", "9007199254740993", 0).Err())
+	last, err := s.TakeSequence(t.Context(), "20260102", 1, -1)
+	require.NoError(t, err)
+	require.Equal(t, strconv.Itoa(9007199254740994), strconv.FormatInt(last, 10))
+}

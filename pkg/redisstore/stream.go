@@ -1,0 +1,209 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openseckill/seckill/lua"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// answerSlack is what a reply may take beyond the time that a read blocks: a black-holed
+// connection is given up after it.
+const answerSlack = 2 * time.Second
+
+// Read waits up to block for entries of partition p that no consumer has got yet, and
+// returns up to count of them; none when the time is up. A stream or group that is missing
+// is made, from the first entry on: what was accepted before it counts. It returns within
+// block plus two seconds.
+func (s *Store) Read(ctx context.Context, p int, consumer string, count int, block time.Duration) ([]seckill.Delivery, error) {
+	if block < time.Millisecond {
+		return nil, &seckill.Error{Op: "redisstore.Read", Code: seckill.Invalid, Err: fmt.Errorf("block %s is under a millisecond, which Redis takes as for ever", block)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, block+answerSlack)
+	defer cancel()
+	return s.read(ctx, "redisstore.Read", s.reader, p, &redis.XReadGroupArgs{
+		Group: group, Consumer: consumer, Streams: []string{s.keys.stream(p), ">"}, Count: int64(count), Block: block,
+	})
+}
+
+func (s *Store) read(ctx context.Context, op string, c redis.UniversalClient, p int, args *redis.XReadGroupArgs) (ds []seckill.Delivery, err error) {
+	err = s.withGroup(ctx, p, func() error {
+		streams, err := c.XReadGroup(ctx, args).Result()
+		if errors.Is(err, redis.Nil) {
+			return nil // nothing came, which is no fault
+		}
+		for _, stream := range streams {
+			for _, m := range stream.Messages {
+				ds = append(ds, delivery(p, m))
+			}
+		}
+		return err
+	})
+	return ds, fault(op, err)
+}
+
+// withGroup makes the group where do found none, also where it went while do was blocked
+// on it, and lets do try once more.
+func (s *Store) withGroup(ctx context.Context, p int, do func() error) error {
+	err := do()
+	if !hasPrefix(err, "NOGROUP") && !hasPrefix(err, "UNBLOCKED") {
+		return err
+	}
+	made := s.db.XGroupCreateMkStream(ctx, s.keys.stream(p), group, "0").Err()
+	if made != nil && !hasPrefix(made, "BUSYGROUP") {
+		return made
+	}
+	return do()
+}
+
+// ReadOwn returns up to count entries that the consumer got earlier and did not settle,
+// after the entry named (first "0"). Last is where to go on, "" after the last page; lost
+// are ids that are pending though their entry is gone.
+func (s *Store) ReadOwn(ctx context.Context, p int, consumer, after string, count int) (ds []seckill.Delivery, last string, lost []string, err error) {
+	const op = "redisstore.ReadOwn"
+	// An entry that is gone comes without fields; any other has some.
+	all, err := s.read(ctx, op, s.db, p, &redis.XReadGroupArgs{
+		Group: group, Consumer: consumer, Streams: []string{s.keys.stream(p), after}, Count: int64(count), Block: -1,
+	})
+	if err != nil || len(all) == 0 {
+		return nil, "", nil, err
+	}
+	last = all[len(all)-1].Entry
+	for _, d := range all {
+		if errors.Is(d.Malformed, errNoFields) {
+			lost = append(lost, d.Entry)
+		} else {
+			ds = append(ds, d)
+		}
+	}
+	return ds, last, lost, s.countDeliveries(ctx, op, p, ds)
+}
+
+// Claim takes over up to count entries that have been idle for longer than idle, from
+// cursor on ("0-0" first). Next is where to go on, "0-0" after the last page; lost are ids
+// that were pending though their entry is gone: Redis takes those off the list itself.
+func (s *Store) Claim(ctx context.Context, p int, consumer string, idle time.Duration, cursor string, count int) (ds []seckill.Delivery, next string, lost []string, err error) {
+	const op = "redisstore.Claim"
+	var messages []redis.XMessage
+	err = s.withGroup(ctx, p, func() (err error) {
+		messages, next, lost, err = s.db.XAutoClaimWithDeleted(ctx, &redis.XAutoClaimArgs{
+			Stream: s.keys.stream(p), Group: group, Consumer: consumer, MinIdle: idle, Start: cursor, Count: int64(count),
+		}).Result()
+		return err
+	})
+	if err != nil {
+		return nil, "", nil, fault(op, err)
+	}
+	for _, m := range messages {
+		ds = append(ds, delivery(p, m))
+	}
+	return ds, next, lost, s.countDeliveries(ctx, op, p, ds)
+}
+
+// countDeliveries fills in how often each was delivered, which only XPENDING tells.
+func (s *Store) countDeliveries(ctx context.Context, op string, p int, ds []seckill.Delivery) error {
+	if len(ds) == 0 {
+		return nil
+	}
+	pipe, cmds := s.db.Pipeline(), make([]*redis.XPendingExtCmd, len(ds))
+	for i, d := range ds {
+		cmds[i] = pipe.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: s.keys.stream(p), Group: group, Start: d.Entry, End: d.Entry, Count: 1})
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fault(op, err)
+	}
+	for i, cmd := range cmds {
+		if found := cmd.Val(); len(found) == 1 {
+			ds[i].Attempts = found[0].RetryCount
+		}
+	}
+	return nil
+}
+
+// Reread returns those of the entries that are still in the stream, as they are now.
+func (s *Store) Reread(ctx context.Context, p int, entries []string) ([]seckill.Delivery, error) {
+	const op = "redisstore.Reread"
+	pipe, cmds := s.db.Pipeline(), make([]*redis.XMessageSliceCmd, len(entries))
+	for i, entry := range entries {
+		cmds[i] = pipe.XRange(ctx, s.keys.stream(p), entry, entry)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fault(op, err)
+	}
+	var ds []seckill.Delivery
+	for _, cmd := range cmds {
+		for _, m := range cmd.Val() {
+			ds = append(ds, delivery(p, m))
+		}
+	}
+	return ds, nil
+}
+
+// Entries hands out every entry of a partition's stream in pages, oldest first, whether a
+// worker has it or not.
+func (s *Store) Entries(ctx context.Context, p int, page func([]seckill.Delivery) error) error {
+	const op, size = "redisstore.Entries", 1000
+	for from := "-"; ; {
+		messages, err := s.db.XRangeN(ctx, s.keys.stream(p), from, "+", size).Result()
+		if err != nil {
+			return fault(op, err)
+		}
+		ds := make([]seckill.Delivery, len(messages))
+		for i, m := range messages {
+			ds[i] = delivery(p, m)
+		}
+		if err := page(ds); err != nil || len(ds) < size {
+			return err
+		}
+		from = "(" + ds[len(ds)-1].Entry
+	}
+}
+
+// Settle acknowledges entries and deletes them from the stream. It returns how many were
+// still pending: fewer than asked is normal after a takeover.
+func (s *Store) Settle(ctx context.Context, p int, entries []string) (int, error) {
+	const op, most = "redisstore.Settle", 4096
+	sum := 0
+	for len(entries) > 0 {
+		n := min(most, len(entries))
+		args := make([]any, 0, n+1)
+		args = append(args, group)
+		for _, entry := range entries[:n] {
+			args = append(args, entry)
+		}
+		acked, err := lua.Settle.Run(ctx, s.db, []string{s.keys.stream(p)}, args...).Int()
+		if err != nil && !hasPrefix(err, "NOGROUP") {
+			return sum, fault(op, err)
+		}
+		sum, entries = sum+acked, entries[n:]
+	}
+	return sum, nil
+}
+
+// Announce tells whoever waits that the status of these orders left queued. A message that
+// is lost costs a waiter some time, nothing else.
+func (s *Store) Announce(ctx context.Context, ids []seckill.OrderID) error {
+	text := make([]byte, 0, 20*len(ids))
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = append(text, id.String()...)
+	}
+	return fault("redisstore.Announce", s.db.Publish(ctx, settled, text).Err())
+}
+
+// DropConsumer takes a consumer off the group, if it holds nothing.
+func (s *Store) DropConsumer(ctx context.Context, p int, consumer string) error {
+	const op = "redisstore.DropConsumer"
+	held, err := s.db.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: s.keys.stream(p), Group: group, Start: "-", End: "+", Count: 1, Consumer: consumer}).Result()
+	if err != nil || len(held) > 0 {
+		return fault(op, err)
+	}
+	return fault(op, s.db.XGroupDelConsumer(ctx, s.keys.stream(p), group, consumer).Err())
+}

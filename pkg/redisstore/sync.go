@@ -1,0 +1,188 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openseckill/seckill/lua"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// scanPage is how many members a scan asks for at a time, and pairsMax how many pairs one
+// script call takes: each keeps Redis busy for about a millisecond.
+const (
+	scanPage = 1000
+	pairsMax = 1000
+)
+
+// Load closes a voucher and makes token the one sync that may fill and open it.
+func (s *Store) Load(ctx context.Context, v seckill.VoucherID, token string) error {
+	const op = "redisstore.Load"
+	reply, err := lua.Load.Run(ctx, s.db, s.keys.books(v), token).StringSlice()
+	if err != nil {
+		return fault(op, err)
+	}
+	if tag, _ := head(reply); tag != "LOADING" {
+		return foreign(op, reply)
+	}
+	return nil
+}
+
+// Shut closes a voucher until the next sync. It also ends a sync that is under way, whose
+// picture may be the one that proved wrong.
+func (s *Store) Shut(ctx context.Context, v seckill.VoucherID) error {
+	return s.Load(ctx, v, "shut")
+}
+
+// Fill makes users buyers with tickets. Outdated: another sync has begun.
+func (s *Store) Fill(ctx context.Context, v seckill.VoucherID, token string, holders []seckill.Holder) error {
+	pairs := make([]any, 0, 2*len(holders))
+	for _, h := range holders {
+		pairs = append(pairs, h.User.String(), h.Order.String())
+	}
+	return s.pairs(ctx, "redisstore.Fill", "FILLED", lua.Fill, v, token, pairs)
+}
+
+// Forget takes buyers off the books whose ticket is still the one that was read. Outdated:
+// another sync has begun.
+func (s *Store) Forget(ctx context.Context, v seckill.VoucherID, token string, tickets []seckill.Ticket) error {
+	pairs := make([]any, 0, 2*len(tickets))
+	for _, t := range tickets {
+		pairs = append(pairs, t.Buyer, t.Order)
+	}
+	return s.pairs(ctx, "redisstore.Forget", "FORGOTTEN", lua.Forget, v, token, pairs)
+}
+
+func (s *Store) pairs(ctx context.Context, op, done string, script *redis.Script, v seckill.VoucherID, token string, pairs []any) error {
+	keys := []string{s.keys.voucher(v), s.keys.buyers(v), s.keys.tickets(v)}
+	for len(pairs) > 0 {
+		n := min(2*pairsMax, len(pairs))
+		reply, err := script.Run(ctx, s.db, keys, append([]any{token}, pairs[:n]...)...).StringSlice()
+		if err != nil {
+			return fault(op, err)
+		}
+		switch tag, _ := head(reply); tag {
+		case done:
+			pairs = pairs[n:]
+		case "STALE":
+			return &seckill.Error{Op: op, Code: seckill.Outdated}
+		default:
+			return foreign(op, reply)
+		}
+	}
+	return nil
+}
+
+// OpenSale ends a sync: the voucher sells again, with what its total leaves. Outdated:
+// another sync has begun, or Redis holds a newer version. NotReady: buyers and tickets
+// differ, so the sync has to start over.
+func (s *Store) OpenSale(ctx context.Context, v seckill.Voucher, token string) (left int64, err error) {
+	const op = "redisstore.OpenSale"
+	reply, err := lua.Open.Run(ctx, s.db, s.keys.books(v.ID),
+		token, v.Total, v.Begin.UnixMilli(), v.End.UnixMilli(), v.Version).StringSlice()
+	if err != nil {
+		return 0, fault(op, err)
+	}
+	tag, rest := head(reply)
+	switch {
+	case tag == "OPEN" && len(rest) == 1:
+		if left, err = strconv.ParseInt(rest[0], 10, 64); err == nil {
+			return left, nil
+		}
+	case tag == "STALE":
+		return 0, &seckill.Error{Op: op, Code: seckill.Outdated}
+	case tag == "UNEVEN":
+		return 0, &seckill.Error{Op: op, Code: seckill.NotReady}
+	}
+	return 0, foreign(op, reply)
+}
+
+// Books returns the books of a voucher in Redis, read at one moment.
+func (s *Store) Books(ctx context.Context, v seckill.VoucherID) (b seckill.RedisBooks, err error) {
+	const op = "redisstore.Books"
+	p := s.db.TxPipeline()
+	voucher, stock := p.HGetAll(ctx, s.keys.voucher(v)), p.Get(ctx, s.keys.stock(v))
+	buyers, tickets := p.SCard(ctx, s.keys.buyers(v)), p.HLen(ctx, s.keys.tickets(v))
+	_, _ = p.Exec(ctx) // each command has its own error
+	for _, cmd := range []redis.Cmder{voucher, stock, buyers, tickets} {
+		if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) && !hasPrefix(err, "WRONGTYPE") {
+			return b, fault(op, err)
+		}
+	}
+	hash := voucher.Val()
+	b = seckill.RedisBooks{State: hash["state"], Total: number(hash["total"]), Version: number(hash["version"]),
+		Stock: number(stock.Val()), Buyers: buyers.Val(), Tickets: tickets.Val()}
+	return b, nil
+}
+
+// number reads a plain non-negative decimal; anything else is -1.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != text {
+		return -1
+	}
+	return n
+}
+
+// Buyers hands out all buyers of a voucher with the tickets that they hold, each at least
+// once, in pages: every ticket, then the buyers that have none.
+func (s *Store) Buyers(ctx context.Context, v seckill.VoucherID, page func([]seckill.Ticket) error) error {
+	const op = "redisstore.Buyers"
+	err := scan(op, func(cursor uint64) ([]string, uint64, error) {
+		return s.db.HScan(ctx, s.keys.tickets(v), cursor, "", scanPage).Result()
+	}, func(found []string) error {
+		tickets := make([]seckill.Ticket, 0, len(found)/2)
+		for i := 0; i+1 < len(found); i += 2 {
+			tickets = append(tickets, seckill.Ticket{Buyer: found[i], Order: found[i+1]})
+		}
+		return page(tickets)
+	})
+	if err != nil {
+		return err
+	}
+	return scan(op, func(cursor uint64) ([]string, uint64, error) {
+		return s.db.SScan(ctx, s.keys.buyers(v), cursor, "", scanPage).Result()
+	}, func(found []string) error {
+		tickets, err := s.without(ctx, v, found)
+		if err != nil {
+			return fault(op, err)
+		}
+		return page(tickets)
+	})
+}
+
+// without returns those of the buyers that have no ticket.
+func (s *Store) without(ctx context.Context, v seckill.VoucherID, buyers []string) (tickets []seckill.Ticket, err error) {
+	if len(buyers) == 0 {
+		return nil, nil
+	}
+	orders, err := s.db.HMGet(ctx, s.keys.tickets(v), buyers...).Result()
+	if err != nil {
+		return nil, err
+	}
+	for i, order := range orders {
+		if order == nil {
+			tickets = append(tickets, seckill.Ticket{Buyer: buyers[i]})
+		}
+	}
+	return tickets, nil
+}
+
+func scan(op string, next func(cursor uint64) ([]string, uint64, error), page func([]string) error) error {
+	for cursor := uint64(0); ; {
+		found, to, err := next(cursor)
+		if err != nil {
+			return fault(op, err)
+		}
+		if err := page(found); err != nil {
+			return err
+		}
+		if to == 0 {
+			return nil
+		}
+		cursor = to
+	}
+}

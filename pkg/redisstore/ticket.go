@@ -1,0 +1,71 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// Tickets returns the orders that the user holds of the given vouchers.
+func (s *Store) Tickets(ctx context.Context, u seckill.UserID, vs []seckill.VoucherID) (map[seckill.VoucherID]seckill.OrderID, error) {
+	const op = "redisstore.Tickets"
+	texts, err := s.pipe(ctx, op, vs, func(p redis.Pipeliner, v seckill.VoucherID) *redis.StringCmd {
+		return p.HGet(ctx, s.keys.tickets(v), u.String())
+	})
+	if err != nil {
+		return nil, err
+	}
+	held := make(map[seckill.VoucherID]seckill.OrderID, len(texts))
+	for v, text := range texts {
+		if held[v], err = seckill.ParseOrderID(text); err != nil {
+			return nil, foreign(op, text)
+		}
+	}
+	return held, nil
+}
+
+// Left returns the units left of those of the given vouchers that are loaded.
+func (s *Store) Left(ctx context.Context, vs []seckill.VoucherID) (map[seckill.VoucherID]int64, error) {
+	texts, err := s.pipe(ctx, "redisstore.Left", vs, func(p redis.Pipeliner, v seckill.VoucherID) *redis.StringCmd {
+		return p.Get(ctx, s.keys.stock(v))
+	})
+	if err != nil {
+		return nil, err
+	}
+	left := make(map[seckill.VoucherID]int64, len(texts))
+	for v, text := range texts {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+			left[v] = n
+		}
+	}
+	return left, nil
+}
+
+// pipe asks one thing about each voucher in one round trip; what is not there, or is no
+// such thing, is left out.
+func (s *Store) pipe(ctx context.Context, op string, vs []seckill.VoucherID, ask func(redis.Pipeliner, seckill.VoucherID) *redis.StringCmd) (map[seckill.VoucherID]string, error) {
+	if len(vs) == 0 {
+		return nil, nil
+	}
+	p, cmds := s.db.Pipeline(), make([]*redis.StringCmd, len(vs))
+	for i, v := range vs {
+		cmds[i] = ask(p, v)
+	}
+	_, _ = p.Exec(ctx) // each command has its own error
+	texts := make(map[seckill.VoucherID]string, len(vs))
+	for i, cmd := range cmds {
+		text, err := cmd.Result()
+		if errors.Is(err, redis.Nil) || hasPrefix(err, "WRONGTYPE") {
+			continue // a sync drops keys of another type
+		}
+		if err != nil {
+			return nil, fault(op, err)
+		}
+		texts[vs[i]] = text
+	}
+	return texts, nil
+}

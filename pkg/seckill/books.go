@@ -1,0 +1,38 @@
+package seckill
+
+// SQLBooks are the books of a voucher in the database, read at one moment.
+type SQLBooks struct {
+	Total      int64
+	Stock      int64
+	ByStatus   map[Status]int64 // rows of each status
+	ReleaseDue int64            // dead rows whose unit Redis may still count as sold
+	Version    int64
+}
+
+// Live is how many rows hold a unit.
+func (b SQLBooks) Live() int64 { return b.ByStatus[Created] + b.ByStatus[Paid] }
+
+// Balanced reports whether stock + live rows = total, which holds at every moment.
+func (b SQLBooks) Balanced() bool { return b.Stock >= 0 && b.Stock+b.Live() == b.Total }
+
+// RedisBooks are the books of a voucher in Redis, read at one moment.
+type RedisBooks struct {
+	State   string // "open", "loading" or "" where there is none
+	Total   int64
+	Stock   int64 // -1: missing or no plain number
+	Buyers  int64
+	Tickets int64
+	Version int64
+}
+
+// Balanced reports whether stock = max(0, total - buyers) with as many tickets as buyers.
+func (b RedisBooks) Balanced() bool {
+	return b.Stock == max(0, b.Total-b.Buyers) && b.Tickets == b.Buyers
+}
+
+// Ticket is a member of a voucher's books as Redis has it, whoever wrote it: a buyer with
+// the order id that their ticket names, "" where there is none.
+type Ticket struct {
+	Buyer string
+	Order string
+}
