@@ -1,0 +1,61 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// Bounds on waiting, unless the DSN sets its own.
+const (
+	dialTimeout  = 5 * time.Second
+	readTimeout  = 30 * time.Second // longer than lockWait: the server gives up first, and says so
+	writeTimeout = 30 * time.Second
+	lockWait     = "5" // seconds a statement waits for a row lock
+)
+
+// parseDSN reads a DSN and sets what the program relies on, whatever the DSN says. Its
+// errors never quote the DSN: a badly quoted password can turn up in any part of it.
+func parseDSN(dsn string) (*mysql.Config, error) {
+	const op = "sqlstore.OpenMySQL"
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, &seckill.Error{Op: op, Code: seckill.Invalid, Err: errors.New("the DSN is not of the form user:password@tcp(host:port)/database?name=value")}
+	}
+	if c.DBName == "" {
+		return nil, &seckill.Error{Op: op, Code: seckill.Invalid, Err: errors.New("the DSN names no database: user:password@tcp(host:port)/database")}
+	}
+	c.ParseTime, c.Loc = true, time.UTC
+	c.ClientFoundRows = true
+	c.InterpolateParams = true // one round trip for each statement instead of two
+	c.RejectReadOnly = true    // after a failover, look for the new primary
+	c.Logger = driverLog{}
+	c.Timeout = orDefault(c.Timeout, dialTimeout)
+	c.ReadTimeout = orDefault(c.ReadTimeout, readTimeout)
+	c.WriteTimeout = orDefault(c.WriteTimeout, writeTimeout)
+	if c.Params == nil {
+		c.Params = make(map[string]string)
+	}
+	c.Params["time_zone"] = "'+00:00'"
+	c.Params["innodb_lock_wait_timeout"] = lockWait
+	// All of it, so that no server's own setting changes what a statement means.
+	c.Params["sql_mode"] = "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
+	return c, nil
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+// driverLog puts what the driver has to say, mostly of connections that broke, into the
+// program's own log.
+type driverLog struct{}
+
+func (driverLog) Print(v ...any) { slog.Warn("mysql driver", "message", fmt.Sprint(v...)) }

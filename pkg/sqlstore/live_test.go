@@ -1,0 +1,31 @@
+package sqlstore_test
+
+import (
+	"testing"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLive(t *testing.T) {
+	onBoth(t, func(t *testing.T, f fixture) {
+		v, w := f.voucher(10), f.voucher(10)
+		for id := range seckill.OrderID(7) {
+			f.store(order(id+1, seckill.UserID(101+id), v))
+		}
+		f.store(order(8, 108, w))
+		f.cancel(order(3, 103, v))
+		_, err := f.raw.ExecContext(t.Context(), "UPDATE voucher_order SET status = 'paid' WHERE id IN (2, 5)")
+		require.NoError(t, err)
+		var got []seckill.Holder
+		for after := seckill.OrderID(0); ; {
+			page, err := f.Live(t.Context(), v, after, 2)
+			require.NoError(t, err)
+			if len(page) == 0 {
+				break
+			}
+			got, after = append(got, page...), page[len(page)-1].Order
+		}
+		require.Equal(t, []seckill.Holder{{User: 101, Order: 1}, {User: 102, Order: 2}, {User: 104, Order: 4}, {User: 105, Order: 5}, {User: 106, Order: 6}, {User: 107, Order: 7}}, got)
+	})
+}
