@@ -1,0 +1,96 @@
+package config
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The bounds of the settings.
+const (
+	secretMin     = 32 // bytes: as many as HS256 makes of them
+	partitionsMax = 1024
+	batchMax      = 4096
+	lockTTLMin    = 100 * time.Millisecond // a third of it must leave time for a renewal
+	claimIdleMin  = time.Second
+	payTimeoutMin = time.Second
+)
+
+func (a API) check(f *faults) {
+	a.Redis.check(f)
+	a.MySQL.check(f)
+	a.JWT.check(f)
+	a.Log.check(f)
+	f.unless(isListen(a.HTTPAddr), "SECKILL_HTTP_ADDR", "is no host:port")
+	f.unless(isListen(a.OpsAddr), "SECKILL_OPS_ADDR", "is no host:port")
+	f.unless(a.HTTPAddr != a.OpsAddr || isAnyPort(a.OpsAddr), "SECKILL_OPS_ADDR", "is SECKILL_HTTP_ADDR, too: operations need an address of their own")
+}
+
+func (w Worker) check(f *faults) {
+	w.Redis.check(f)
+	w.MySQL.check(f)
+	w.Log.check(f)
+	f.unless(isListen(w.OpsAddr), "SECKILL_OPS_ADDR", "is no host:port")
+	f.unless(w.BatchMax >= 1 && w.BatchMax <= batchMax, "SECKILL_BATCH_MAX", "is not from 1 to %d", batchMax)
+	f.unless(w.AttemptsMax >= 1, "SECKILL_ATTEMPTS_MAX", "is not 1 or more")
+	f.unless(w.LockTTL >= lockTTLMin, "SECKILL_LOCK_TTL", "is shorter than %v", lockTTLMin)
+	f.unless(w.ClaimIdle >= claimIdleMin, "SECKILL_CLAIM_IDLE", "is shorter than %v", claimIdleMin)
+	// Whoever takes over a dead worker's orders would find them locked still.
+	f.unless(w.ClaimIdle > w.LockTTL, "SECKILL_CLAIM_IDLE", "is not longer than SECKILL_LOCK_TTL, %v", w.LockTTL)
+	f.unless(w.PayTimeout == 0 || w.PayTimeout >= payTimeoutMin, "SECKILL_PAY_TIMEOUT", "is neither 0 nor at least %v", payTimeoutMin)
+	f.unless(isConsumer(w.Consumer), "SECKILL_CONSUMER", "is not at most %d of the characters a-z A-Z 0-9 . _ -", consumerMax)
+}
+
+func (m Migrate) check(f *faults) {
+	m.MySQL.check(f)
+	m.Log.check(f)
+}
+
+func (r Redis) check(f *faults) {
+	for _, a := range r.Addrs {
+		f.unless(isDial(a), "SECKILL_REDIS_ADDRS", "holds %q, which is no host:port", a)
+	}
+	f.unless(r.DB >= 0, "SECKILL_REDIS_DB", "is not 0 or more")
+	f.unless(r.Partitions >= 0 && r.Partitions <= partitionsMax, "SECKILL_PARTITIONS", "is not from 0 to %d", partitionsMax)
+	if len(r.Addrs) > 1 && r.Master == "" {
+		f.unless(r.DB == 0, "SECKILL_REDIS_DB", "is not 0, the only one a cluster has")
+		f.unless(r.Partitions != 0, "SECKILL_PARTITIONS", "is 0, but several SECKILL_REDIS_ADDRS are a cluster, which needs 1 or more (or, if they are Sentinels, SECKILL_REDIS_MASTER)")
+	}
+}
+
+func (m MySQL) check(f *faults) {
+	f.unless(m.DSN != "", "SECKILL_MYSQL_DSN", "is required")
+}
+
+func (j JWT) check(f *faults) {
+	f.unless(j.Secret != "", "SECKILL_JWT_SECRET", "is required")
+	f.unless(len(j.Secret) >= secretMin, "SECKILL_JWT_SECRET", "has %d bytes and needs at least %d", len(j.Secret), secretMin)
+}
+
+func (l Log) check(f *faults) {
+	f.unless(l.Format == "json" || l.Format == "text", "SECKILL_LOG_FORMAT", "is neither json nor text")
+}
+
+// isListen accepts what a server can listen on; without a host it is every interface.
+func isListen(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	return err == nil && isPort(port)
+}
+
+// isDial accepts what a client can dial, the path of a socket included.
+func isDial(addr string) bool {
+	if strings.HasPrefix(addr, "/") {
+		return true
+	}
+	host, port, err := net.SplitHostPort(addr)
+	return err == nil && host != "" && isPort(port) && port != "0"
+}
+
+// isAnyPort reports whether the system chooses the port: two such addresses differ.
+func isAnyPort(addr string) bool { return strings.HasSuffix(addr, ":0") }
+
+func isPort(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 16)
+	return err == nil
+}

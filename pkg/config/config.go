@@ -1,0 +1,107 @@
+// Package config reads the settings of the programs from environment variables. It owns
+// their names, defaults and bounds, and imports nothing of ours.
+package config
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// API are the settings of the api.
+type API struct {
+	Redis    Redis
+	MySQL    MySQL
+	JWT      JWT
+	Log      Log
+	HTTPAddr string `env:"SECKILL_HTTP_ADDR" envDefault:":8080"` // where buyers ask
+	OpsAddr  string `env:"SECKILL_OPS_ADDR" envDefault:":9090"`  // where operators ask
+}
+
+// Worker are the settings of the worker and its commands.
+type Worker struct {
+	Redis       Redis
+	MySQL       MySQL
+	Log         Log
+	OpsAddr     string        `env:"SECKILL_OPS_ADDR" envDefault:":9091"`   // where operators ask
+	BatchMax    int           `env:"SECKILL_BATCH_MAX" envDefault:"512"`    // orders in one transaction
+	ClaimIdle   time.Duration `env:"SECKILL_CLAIM_IDLE" envDefault:"30s"`   // silence after which a message is taken over
+	AttemptsMax int64         `env:"SECKILL_ATTEMPTS_MAX" envDefault:"5"`   // deliveries before a message is handled alone
+	LockTTL     time.Duration `env:"SECKILL_LOCK_TTL" envDefault:"10s"`     // life of a user's lock that is not renewed
+	PayTimeout  time.Duration `env:"SECKILL_PAY_TIMEOUT" envDefault:"15m"`  // life of an unpaid order; 0: no end
+	Consumer    string        `env:"SECKILL_CONSUMER" example:"worker-a-1"` // name in the group; unique to the process
+}
+
+// Migrate are the settings of `api migrate`.
+type Migrate struct {
+	MySQL MySQL
+	Log   Log
+}
+
+// Redis says where Redis is. Several addresses are a cluster, or Sentinels if there is a
+// master.
+type Redis struct {
+	Addrs      List   `env:"SECKILL_REDIS_ADDRS" envDefault:"127.0.0.1:6379"` // host:port, or the path of a socket
+	Master     string `env:"SECKILL_REDIS_MASTER"`                            // name of the master the Sentinels watch
+	Username   string `env:"SECKILL_REDIS_USERNAME"`
+	Password   Secret `env:"SECKILL_REDIS_PASSWORD"`
+	DB         int    `env:"SECKILL_REDIS_DB" envDefault:"0"`
+	TLS        bool   `env:"SECKILL_REDIS_TLS" envDefault:"false"`
+	Partitions int    `env:"SECKILL_PARTITIONS" envDefault:"0" example:"8"` // 0: one, with plain key names
+}
+
+// List is several texts with commas between them.
+type List []string
+
+// UnmarshalText drops the spaces around the texts: people write them after a comma.
+func (l *List) UnmarshalText(b []byte) error {
+	parts := strings.Split(string(b), ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	*l = parts
+	return nil
+}
+
+// MySQL says where the database is.
+type MySQL struct {
+	DSN         Secret `env:"SECKILL_MYSQL_DSN" example:"seckill:password@tcp(127.0.0.1:3306)/seckill"`
+	AutoMigrate bool   `env:"SECKILL_AUTO_MIGRATE" envDefault:"true"` // bring the schema up to date at start
+}
+
+// JWT holds what tokens are signed with.
+type JWT struct {
+	Secret Secret `env:"SECKILL_JWT_SECRET" example:"the output of: openssl rand -base64 32"`
+}
+
+// Log says what is logged, and how.
+type Log struct {
+	Level  slog.Level `env:"SECKILL_LOG_LEVEL" envDefault:"info"`
+	Format string     `env:"SECKILL_LOG_FORMAT" envDefault:"json"` // "json" or "text"
+}
+
+// Environ returns the variables of the process by name.
+func Environ() map[string]string { return env.ToMap(os.Environ()) }
+
+// LoadAPI reads the settings of the api. The error is a *Error that names every variable
+// that is wrong.
+func LoadAPI(environ map[string]string) (API, error) { return load[API](environ) }
+
+// LoadWorker is LoadAPI for the worker. Without SECKILL_CONSUMER the name is made from
+// host, process id and a random number.
+func LoadWorker(environ map[string]string) (Worker, error) {
+	w, err := load[Worker](environ)
+	if err == nil && w.Consumer == "" {
+		w.Consumer = newConsumer()
+	}
+	return w, err
+}
+
+// LoadMigrate is LoadAPI for `api migrate`.
+func LoadMigrate(environ map[string]string) (Migrate, error) { return load[Migrate](environ) }
+
+// LoadJWT is LoadAPI for `api token`.
+func LoadJWT(environ map[string]string) (JWT, error) { return load[JWT](environ) }

@@ -1,0 +1,112 @@
+package obs
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// Stage is a part of handling a batch.
+type Stage string
+
+// The stages of a batch, in their order.
+const (
+	StageLock   Stage = "lock"   // taking the users' locks
+	StageStore  Stage = "store"  // the transaction
+	StageSettle Stage = "settle" // telling Redis
+)
+
+// Alert is something that a person must look at.
+type Alert string
+
+// The alerts.
+const (
+	AlertShort   Alert = "short"    // the database had fewer units than Redis sold
+	AlertIDClash Alert = "id_clash" // two orders under one id
+	AlertLost    Alert = "lost"     // Redis lost an order that was accepted
+)
+
+var (
+	sizeBuckets  = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096}
+	stageBuckets = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+)
+
+// lagUnknown is what the lag of a stream is until it is known to be something.
+const lagUnknown = -1
+
+// Worker are the metrics of a consumer of the order stream.
+type Worker struct {
+	Lost      prometheus.Counter // pending entries that are gone from the stream
+	Reclaimed prometheus.Counter // entries taken over from a consumer that went silent
+	SlotsUsed prometheus.Gauge   // deliveries in hand now
+	SlotsMax  prometheus.Gauge   // how many may be
+
+	outcomes counters[seckill.Outcome]
+	buried   counters[seckill.Reason]
+	alerts   counters[Alert]
+	size     prometheus.Histogram
+	stages   map[Stage]prometheus.Observer
+
+	waiting, pending, lag, oldest prometheus.Gauge
+}
+
+// NewWorker registers the metrics with r; a second time on one registry panics.
+func NewWorker(r prometheus.Registerer) *Worker {
+	m := &Worker{
+		Lost:      newCounter(r, "seckill_lost_total", "Pending entries that are gone from the stream."),
+		Reclaimed: newCounter(r, "seckill_reclaimed_total", "Entries taken over from a consumer that went silent."),
+		SlotsUsed: newGauge(r, "seckill_slots_used", "Deliveries in hand now."),
+		SlotsMax:  newGauge(r, "seckill_slots_max", "How many deliveries may be in hand at a time."),
+		outcomes: newCounters(r, "seckill_outcomes_total", "What became of deliveries.", "outcome",
+			seckill.Outcomes()...),
+		buried: newCounters(r, "seckill_buried_total", "Messages buried in the dead stream.", "reason",
+			seckill.ReasonMalformed, seckill.ReasonWornOut, seckill.ReasonIDClash),
+		alerts: newCounters(r, "seckill_alerts_total", "What a person must look at.", "kind",
+			AlertShort, AlertIDClash, AlertLost),
+		size:    newHistogram(r, "seckill_batch_size", "Deliveries handled in one transaction.", sizeBuckets),
+		stages:  make(map[Stage]prometheus.Observer),
+		waiting: newGauge(r, "seckill_stream_waiting", "Entries in the order stream: accepted, and not yet settled."),
+		pending: newGauge(r, "seckill_stream_pending", "Entries read by a worker, and not yet settled."),
+		lag:     newGauge(r, "seckill_stream_lag", "Entries no worker has read; -1: unknown."),
+		oldest:  newGauge(r, "seckill_oldest_waiting_seconds", "Age of the oldest entry in the order stream; 0: it is empty."),
+	}
+	m.lag.Set(lagUnknown)
+	stages := newHistograms(r, "seckill_batch_stage_seconds", "How long the stages of a batch took.", stageBuckets, "stage")
+	for _, s := range []Stage{StageLock, StageStore, StageSettle} {
+		m.stages[s] = stages.WithLabelValues(string(s))
+	}
+	return m
+}
+
+// Outcome counts what became of one delivery.
+func (m *Worker) Outcome(o seckill.Outcome) { m.outcomes.inc(o) }
+
+// Buried counts one buried message.
+func (m *Worker) Buried(r seckill.Reason) { m.buried.inc(r) }
+
+// Alert counts something that a person must look at.
+func (m *Worker) Alert(a Alert) { m.alerts.inc(a) }
+
+// Batch counts one batch of n deliveries.
+func (m *Worker) Batch(n int) { m.size.Observe(float64(n)) }
+
+// Stage tells how long one of the three stages of a batch took.
+func (m *Worker) Stage(s Stage, took time.Duration) { observe(m.stages[s], took) }
+
+// Stream is the state of the order stream, all its partitions together.
+type Stream struct {
+	Waiting int64         // entries in it
+	Pending int64         // read, and not yet settled
+	Lag     int64         // not yet read; -1: unknown
+	Oldest  time.Duration // age of its oldest entry; 0: it is empty
+}
+
+// Stream tells the state of the order stream as it was seen last.
+func (m *Worker) Stream(s Stream) {
+	m.waiting.Set(float64(s.Waiting))
+	m.pending.Set(float64(s.Pending))
+	m.lag.Set(float64(max(s.Lag, lagUnknown)))
+	m.oldest.Set(s.Oldest.Seconds())
+}
