@@ -156,16 +156,10 @@ func TestAdmitLargeIDs(t *testing.T) {
 		require.Equal(t, map[seckill.VoucherID]seckill.OrderID{voucher: seckill.OrderID(id)}, held)
 		require.True(t, c.SIsMember(t.Context(), "seckill:order:1001", strconv.FormatInt(user, 10)).Val())
 	}
-	var read []seckill.UserID
-	require.NoError(t, s.Entries(t.Context(), 0, func(ds []seckill.Delivery) error {
-		for _, d := range ds {
-			require.NoError(t, d.Malformed)
-			read = append(read, d.Order.User)
-		}
-		return nil
-	}))
+	waiting, err := s.Waiting(t.Context(), voucher)
+	require.NoError(t, err)
 	for i, user := range users {
-		require.Equal(t, seckill.UserID(user), read[i])
+		require.Equal(t, seckill.Holder{User: seckill.UserID(user), Order: seckill.OrderID(math.MaxInt64 - int64(i))}, waiting[i])
 	}
 	requireBooks(t, s, 0, int64(len(users)))
 	require.Empty(t, c.Keys(t.Context(), "*e+*").Val())

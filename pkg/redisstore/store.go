@@ -20,6 +20,13 @@ import (
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
+// The client's own logger writes past ours, and only what its errors say as well.
+func init() { redis.SetLogger(silent{}) }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
 // Options say which Redis, and how long to hold and wait. The zero value of a number or
 // duration means its default.
 type Options struct {

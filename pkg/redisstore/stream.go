@@ -144,23 +144,25 @@ func (s *Store) Reread(ctx context.Context, p int, entries []string) ([]seckill.
 	return ds, nil
 }
 
-// Entries hands out every entry of a partition's stream in pages, oldest first, whether a
-// worker has it or not.
-func (s *Store) Entries(ctx context.Context, p int, page func([]seckill.Delivery) error) error {
-	const op, size = "redisstore.Entries", 1000
+// Waiting returns the orders of a voucher that stand in its stream, whether a worker has
+// read them or not, oldest first.
+func (s *Store) Waiting(ctx context.Context, v seckill.VoucherID) (orders []seckill.Holder, err error) {
+	const op, size = "redisstore.Waiting", 1000
+	p := s.keys.partition(v)
 	for from := "-"; ; {
 		messages, err := s.db.XRangeN(ctx, s.keys.stream(p), from, "+", size).Result()
 		if err != nil {
-			return fault(op, err)
+			return nil, fault(op, err)
 		}
-		ds := make([]seckill.Delivery, len(messages))
-		for i, m := range messages {
-			ds[i] = delivery(p, m)
+		for _, m := range messages {
+			if d := delivery(p, m); d.Malformed == nil && d.Order.Voucher == v {
+				orders = append(orders, seckill.Holder{User: d.Order.User, Order: d.Order.ID})
+			}
 		}
-		if err := page(ds); err != nil || len(ds) < size {
-			return err
+		if len(messages) < size {
+			return orders, nil
 		}
-		from = "(" + ds[len(ds)-1].Entry
+		from = "(" + messages[len(messages)-1].ID
 	}
 }
 

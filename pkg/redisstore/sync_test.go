@@ -99,9 +99,15 @@ func TestBuyers(t *testing.T) {
 	}))
 	require.Equal(t, want, got)
 	require.ErrorIs(t, s.Buyers(t.Context(), voucher, func([]seckill.Ticket) error { return seckill.Outdated }), seckill.Outdated)
-	count := 0
-	require.NoError(t, s.Entries(t.Context(), 0, func(ds []seckill.Delivery) error { count += len(ds); return nil }))
-	require.Equal(t, n, count)
+	waiting, err := s.Waiting(t.Context(), voucher)
+	require.NoError(t, err)
+	require.Len(t, waiting, n)
+	waiting, err = s.Waiting(t.Context(), 7)
+	require.NoError(t, err)
+	require.Empty(t, waiting)
+	tickets, err := s.TicketsOf(t.Context(), voucher, []seckill.UserID{7, 99999})
+	require.NoError(t, err)
+	require.Equal(t, []seckill.Ticket{{Buyer: "7", Order: "7"}, {Buyer: "99999"}}, tickets)
 }
 
 func TestLeft(t *testing.T) {

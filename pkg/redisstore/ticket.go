@@ -28,6 +28,27 @@ func (s *Store) Tickets(ctx context.Context, u seckill.UserID, vs []seckill.Vouc
 	return held, nil
 }
 
+// TicketsOf returns the orders that the given users hold of one voucher, "" for those that
+// hold none, in the order of the users.
+func (s *Store) TicketsOf(ctx context.Context, v seckill.VoucherID, users []seckill.UserID) ([]seckill.Ticket, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	tickets, fields := make([]seckill.Ticket, len(users)), make([]string, len(users))
+	for i, u := range users {
+		fields[i] = u.String()
+		tickets[i].Buyer = fields[i]
+	}
+	orders, err := s.db.HMGet(ctx, s.keys.tickets(v), fields...).Result()
+	if err != nil {
+		return nil, fault("redisstore.TicketsOf", err)
+	}
+	for i, order := range orders {
+		tickets[i].Order, _ = order.(string)
+	}
+	return tickets, nil
+}
+
 // Left returns the units left of those of the given vouchers that are loaded.
 func (s *Store) Left(ctx context.Context, vs []seckill.VoucherID) (map[seckill.VoucherID]int64, error) {
 	texts, err := s.pipe(ctx, "redisstore.Left", vs, func(p redis.Pipeliner, v seckill.VoucherID) *redis.StringCmd {

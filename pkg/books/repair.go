@@ -1,0 +1,62 @@
+package books
+
+import (
+	"context"
+	"errors"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// Repair mends what Redis has wrong of single users, while the voucher sells. It changes
+// a user only if the ticket is still the one that was read, and may run any number of
+// times, anywhere. It returns what it mended. Books that do not balance as a whole are
+// left to Sync.
+func (b *Books) Repair(ctx context.Context, v seckill.VoucherID) (mended []Finding, err error) {
+	found, err := b.inspect(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		if f.Due {
+			continue // the workers are about to
+		}
+		done, err := b.mend(ctx, v, f)
+		if errors.Is(err, seckill.NotReady) {
+			return mended, nil // closed, or unbalanced: the sync sees to it
+		}
+		if err != nil {
+			return mended, err
+		}
+		if done {
+			b.log.WarnContext(ctx, "books repaired", "voucher", v, "finding", f.String())
+			mended = append(mended, f)
+		}
+	}
+	return mended, nil
+}
+
+func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f Finding) (done bool, err error) {
+	var ticket seckill.OrderID
+	if f.Ticket != "" {
+		if ticket, err = seckill.ParseOrderID(f.Ticket); err != nil {
+			return false, nil // not ours to judge while it sells
+		}
+	}
+	held := orderOf(v, seckill.Holder{User: f.User, Order: ticket})
+	switch f.Kind {
+	case DeadTicket:
+		return b.redis.Release(ctx, held)
+	case LostEntry:
+		return b.redis.Requeue(ctx, held)
+	case NoTicket, OtherLive:
+		// The lock keeps the order from dying between the look and the mark.
+		_, err := b.sql.HoldLive(ctx, f.Live, func(ctx context.Context) (err error) {
+			done, err = b.redis.Mark(ctx, orderOf(v, seckill.Holder{User: f.User, Order: f.Live}), ticket)
+			return err
+		})
+		return done, err
+	case WrongTicket, ForeignBuyer:
+		return false, nil // the next sync forgets it
+	}
+	return false, nil
+}
