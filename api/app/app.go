@@ -1,0 +1,88 @@
+// Package app puts the api together: it is the one place below a main that knows both the
+// HTTP face of a sale and the stores behind it. The demo and the end-to-end tests run the
+// same API as the program does.
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openseckill/seckill/api/internal/auth"
+	"github.com/openseckill/seckill/api/internal/httpapi"
+	"github.com/openseckill/seckill/pkg/books"
+	"github.com/openseckill/seckill/pkg/obs"
+	"github.com/openseckill/seckill/pkg/orderid"
+	"github.com/openseckill/seckill/pkg/redisstore"
+	"github.com/openseckill/seckill/pkg/seckill"
+	"github.com/openseckill/seckill/pkg/sqlstore"
+)
+
+// Deps are what an API is made of. The caller opened the stores, and closes them after it.
+type Deps struct {
+	Redis     *redisstore.Store
+	SQL       *sqlstore.Store
+	JWTSecret []byte // at least 32 bytes
+	Log       *slog.Logger
+	Registry  *prometheus.Registry // gets the api's metrics; one API for each registry
+	Now       func() time.Time     // nil: time.Now
+}
+
+// API is the api without its listeners.
+type API struct {
+	deps Deps
+	http *httpapi.API
+}
+
+// New returns an API that is ready to serve. Close it when its servers have stopped.
+func New(d Deps) *API {
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	return &API{deps: d, http: httpapi.New(httpapi.Deps{
+		Auth:     auth.NewVerifier(d.JWTSecret, d.Now),
+		IDs:      orderid.New(d.Redis, d.SQL, orderid.Options{Now: d.Now}),
+		Sale:     d.Redis,
+		Orders:   d.SQL,
+		Vouchers: d.SQL,
+		Books:    books.New(d.Redis, d.SQL, d.Log),
+		Meter:    obs.NewAdmission(d.Registry),
+		Log:      d.Log,
+		Now:      d.Now,
+	})}
+}
+
+// Handler serves buyers and admins.
+func (a *API) Handler() http.Handler { return a.http.Handler() }
+
+// Ops serves operators: health, metrics, profiles.
+func (a *API) Ops() http.Handler { return obs.Ops(a.deps.Registry, a.Ready, a.deps.Log) }
+
+// Ready reports whether both stores answer, with what each says if not.
+func (a *API) Ready(ctx context.Context) error {
+	var redisErr, sqlErr error
+	var asked sync.WaitGroup // side by side: one that hangs must not hide the other
+	asked.Go(func() { redisErr = a.deps.Redis.Ping(ctx) })
+	asked.Go(func() { sqlErr = a.deps.SQL.Ping(ctx) })
+	asked.Wait()
+	return errors.Join(redisErr, sqlErr)
+}
+
+// Close ends what runs in the background and waits for it.
+func (a *API) Close() { a.http.Close() }
+
+// Token makes a bearer token for a user that is valid from now on for ttl; 0 means for
+// ever. Role is "", "admin" or "service"; anything else is Invalid.
+func Token(secret []byte, u seckill.UserID, role string, now time.Time, ttl time.Duration) (string, error) {
+	switch r := auth.Role(role); r {
+	case auth.NoRole, auth.Admin, auth.Service:
+		return auth.Sign(secret, auth.Caller{User: u, Role: r}, now, ttl)
+	default:
+		return "", &seckill.Error{Op: "app.Token", Code: seckill.Invalid, Err: errors.New(`role is neither "admin" nor "service"`)}
+	}
+}

@@ -1,0 +1,104 @@
+// Package httpapi is the HTTP face of a sale: routes, who may call them, and one table from
+// code to answer. Its handlers reach Redis and SQL through small interfaces of their own; it
+// imports packages seckill, obs and auth, and never a store.
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+
+	"github.com/openseckill/seckill/pkg/obs"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// sale is what Redis answers.
+type sale interface {
+	admitter
+	tickets
+	stock
+}
+
+// Deps are what an API needs; all of them.
+type Deps struct {
+	Auth     verifier
+	IDs      idSource
+	Sale     sale
+	Orders   orders
+	Vouchers vouchers
+	Books    syncer
+	Meter    *obs.Admission
+	Log      *slog.Logger
+	Now      func() time.Time // for display; the window of a sale is judged by Redis
+}
+
+// API serves the routes of a sale.
+type API struct {
+	auth     verifier
+	ids      idSource
+	sale     sale
+	orders   orders
+	vouchers vouchers
+	books    syncer
+	meter    *obs.Admission
+	log      *slog.Logger
+	now      func() time.Time
+
+	voucher *memo[seckill.VoucherID, shown]
+	pages   *memo[page, []shown]
+	sales   *memo[struct{}, []seckill.VoucherID]
+	resync  *resync
+
+	engine  *gin.Engine
+	doc     *huma.OpenAPI
+	metered map[route]*obs.Route
+}
+
+// New returns an API that is ready to serve. Close it when its server has stopped.
+func New(d Deps) *API {
+	a := &API{
+		auth: d.Auth, ids: d.IDs, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
+		books: d.Books, meter: d.Meter, log: d.Log, now: d.Now,
+		resync: newResync(d.Books, d.Log, d.Now),
+	}
+	a.voucher = newMemo(d.Now, a.loadVoucher)
+	a.pages = newMemo(d.Now, a.loadPage)
+	a.sales = newMemo(d.Now, a.loadSales)
+	a.engine = a.newEngine()
+	a.register()
+	a.metered = meterRoutes(a.engine.Routes(), a.meter)
+	return a
+}
+
+// Handler serves every route.
+func (a *API) Handler() http.Handler { return a.engine }
+
+// OpenAPI describes every route.
+func (a *API) OpenAPI() *huma.OpenAPI { return a.doc }
+
+// Close ends the syncs that run in the background and waits for them.
+func (a *API) Close() { a.resync.close() }
+
+// forget drops what is remembered of vouchers, because one changed.
+func (a *API) forget() {
+	a.voucher.forget()
+	a.pages.forget()
+	a.sales.forget()
+}
+
+// newEngine returns a router whose every answer, refusals and panics too, has one shape.
+func (a *API) newEngine() *gin.Engine {
+	gin.SetMode(gin.ReleaseMode)
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	// A redirect would lose a purchase's method or token: a wrong path is a wrong path.
+	e.RedirectTrailingSlash = false
+	_ = e.SetTrustedProxies(nil) // nil trusts nobody, and cannot fail
+	e.Use(identify, a.measure, logFaults(a.log), recoverPanics(a.log), limitBody)
+	e.NoRoute(func(c *gin.Context) { fail(c, routeNotFound) })
+	e.NoMethod(func(c *gin.Context) { fail(c, methodNotAllowed) })
+	return e
+}

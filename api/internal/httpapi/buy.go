@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// admitter decides a purchase; see redisstore.Admit.
+type admitter interface {
+	Admit(ctx context.Context, o seckill.Order) (seckill.Admission, error)
+}
+
+// idSource mints order ids; see package orderid.
+type idSource interface {
+	Next(ctx context.Context) (seckill.OrderID, error)
+}
+
+const admitMax = 2 * time.Second // all that a purchase may wait for
+
+// bought answers a purchase: 202 for a new order, 200 for the repeat of an earlier one.
+type bought struct {
+	OrderID   seckill.OrderID   `json:"orderId"`
+	VoucherID seckill.VoucherID `json:"voucherId"`
+	Status    seckill.Status    `json:"status" doc:"queued, or with repeated what became of the order since"`
+	Repeated  bool              `json:"repeated,omitempty" doc:"The caller held this order already"`
+}
+
+// buy is the hot path. It is a plain gin handler: no reflection, no body to decode. The
+// user is always the token's; nothing in the request can name another.
+func (a *API) buy(c *gin.Context) {
+	who, err := a.authenticate(c)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	v, err := voucherID(c.Param("voucherId"))
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	// A purchase has no body. One that comes all the same is read and ignored.
+	if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
+		fail(c, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), admitMax)
+	defer cancel()
+	a.admit(ctx, c, seckill.Order{User: who.User, Voucher: v})
+}
+
+// admit mints the id and asks the sale. A client that hangs up changes nothing: the order
+// stands, and the same user's retry finds it.
+func (a *API) admit(ctx context.Context, c *gin.Context, o seckill.Order) {
+	id, err := a.ids.Next(ctx)
+	if err != nil {
+		fail(c, &seckill.Error{Op: "httpapi.admit", Code: seckill.Unavailable, Err: err})
+		return
+	}
+	o.ID = id
+	began := time.Now()
+	got, err := a.sale.Admit(ctx, o)
+	code := seckill.Code("")
+	if err != nil {
+		code = seckill.CodeOf(err)
+	}
+	a.meter.Admitted(code, time.Since(began))
+
+	switch code {
+	case "":
+		a.tell(c, http.StatusAccepted, bought{OrderID: o.ID, VoucherID: o.Voucher, Status: seckill.Queued})
+	case seckill.AlreadyOrdered:
+		status := a.statusOf(ctx, got.Order)
+		a.tell(c, http.StatusOK, bought{OrderID: got.Order, VoucherID: o.Voucher, Status: status, Repeated: true})
+	case seckill.NotStarted:
+		fail(c, a.notStarted(got.Begin))
+	case seckill.NotReady:
+		fail(c, a.notReady(ctx, o.Voucher))
+	default:
+		fail(c, err)
+	}
+}
+
+func (a *API) tell(c *gin.Context, status int, b bought) {
+	c.Header("Location", orderPath(b.OrderID))
+	writeJSON(c, status, "application/json", b)
+}
+
+func orderPath(id seckill.OrderID) string { return "/api/v1/orders/" + id.String() }
+
+// statusOf says what became of an order that is known to exist. Where SQL has no row of it,
+// or does not answer, it is queued as far as anybody can tell: the buyer keeps the order.
+func (a *API) statusOf(ctx context.Context, id seckill.OrderID) seckill.Status {
+	row, err := a.orders.Order(ctx, id)
+	if err != nil {
+		return seckill.Queued
+	}
+	return row.Status
+}
+
+func (a *API) notStarted(begin time.Time) error {
+	return &refusal{code: seckill.NotStarted, begin: begin, retry: begin.Sub(a.now())}
+}
+
+// notReady says why Redis has no such sale: there is none, it is over and its keys are
+// gone, or they have yet to be loaded, which is then set going.
+func (a *API) notReady(ctx context.Context, id seckill.VoucherID) error {
+	v, err := a.voucher.get(ctx, id)
+	switch {
+	case errors.Is(err, seckill.VoucherNotFound):
+		return seckill.VoucherNotFound
+	case err != nil:
+		return err
+	case !a.now().Before(v.End):
+		return seckill.Ended
+	}
+	a.resync.ask(ctx, id)
+	return seckill.NotReady
+}

@@ -1,0 +1,178 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/openseckill/seckill/api/internal/auth"
+	"github.com/openseckill/seckill/api/internal/httpapi"
+	"github.com/openseckill/seckill/pkg/obs"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+const largest = 9223372036854775807
+
+var (
+	secret = []byte("0123456789abcdef0123456789abcdef")
+	noon   = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	down   = &seckill.Error{Op: "fake", Code: seckill.Unavailable, Err: context.DeadlineExceeded}
+)
+
+// shop stands in for Redis, SQL and the books: what a test does not set is empty and works.
+type shop struct {
+	next     func() (seckill.OrderID, error)
+	admit    func(ctx context.Context, o seckill.Order) (seckill.Admission, error)
+	tickets  func(u seckill.UserID, vs []seckill.VoucherID) (map[seckill.VoucherID]seckill.OrderID, error)
+	left     func(vs []seckill.VoucherID) (map[seckill.VoucherID]int64, error)
+	order    func(id seckill.OrderID) (seckill.Order, error)
+	voucher  func(id seckill.VoucherID) (seckill.Voucher, error)
+	vouchers func(after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
+	create   func(v seckill.Voucher, key string) (seckill.Voucher, bool, error)
+	sync     func(ctx context.Context, v seckill.VoucherID) error
+}
+
+func (s *shop) Next(context.Context) (seckill.OrderID, error) {
+	if s.next == nil {
+		return largest, nil
+	}
+	return s.next()
+}
+
+func (s *shop) Admit(ctx context.Context, o seckill.Order) (seckill.Admission, error) {
+	if s.admit == nil {
+		return seckill.Admission{Order: o.ID}, nil
+	}
+	return s.admit(ctx, o)
+}
+
+func (s *shop) Tickets(_ context.Context, u seckill.UserID, vs []seckill.VoucherID) (map[seckill.VoucherID]seckill.OrderID, error) {
+	if s.tickets == nil {
+		return nil, nil
+	}
+	return s.tickets(u, vs)
+}
+
+func (s *shop) Left(_ context.Context, vs []seckill.VoucherID) (map[seckill.VoucherID]int64, error) {
+	if s.left == nil {
+		return nil, nil
+	}
+	return s.left(vs)
+}
+
+func (s *shop) Order(_ context.Context, id seckill.OrderID) (seckill.Order, error) {
+	if s.order == nil {
+		return seckill.Order{}, seckill.OrderNotFound
+	}
+	return s.order(id)
+}
+
+func (s *shop) Voucher(_ context.Context, id seckill.VoucherID) (seckill.Voucher, error) {
+	if s.voucher == nil {
+		return seckill.Voucher{}, seckill.VoucherNotFound
+	}
+	return s.voucher(id)
+}
+
+func (s *shop) Vouchers(_ context.Context, after seckill.VoucherID, limit int) ([]seckill.Voucher, error) {
+	if s.vouchers == nil {
+		return nil, nil
+	}
+	return s.vouchers(after, limit)
+}
+
+func (s *shop) CreateVoucher(_ context.Context, v seckill.Voucher, key string) (seckill.Voucher, bool, error) {
+	return s.create(v, key)
+}
+
+func (s *shop) Sync(ctx context.Context, v seckill.VoucherID) error {
+	if s.sync == nil {
+		return nil
+	}
+	return s.sync(ctx, v)
+}
+
+// clock is a time that a test moves.
+type clock struct{ ms atomic.Int64 }
+
+func (c *clock) now() time.Time        { return time.UnixMilli(c.ms.Load()).UTC() }
+func (c *clock) move(d time.Duration)  { c.ms.Add(d.Milliseconds()) }
+func newClock(t time.Time) (c *clock)  { c = new(clock); c.ms.Store(t.UnixMilli()); return c }
+func (s *shop) open(t testing.TB) *rig { return s.openAt(t, newClock(noon)) }
+
+// rig is an API on a shop, with its log and metrics.
+type rig struct {
+	api   *httpapi.API
+	clock *clock
+	log   *bytes.Buffer // read it only when the API is quiet
+	reg   *prometheus.Registry
+}
+
+func (s *shop) openAt(t testing.TB, c *clock) *rig {
+	r := &rig{clock: c, log: new(bytes.Buffer), reg: prometheus.NewRegistry()}
+	r.api = httpapi.New(httpapi.Deps{
+		Auth: auth.NewVerifier(secret, c.now), IDs: s, Sale: s, Orders: s, Vouchers: s, Books: s,
+		Meter: obs.NewAdmission(r.reg), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
+	})
+	t.Cleanup(r.api.Close)
+	return r
+}
+
+// do sends one request; headers are name, value, name, value.
+func (r *rig) do(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req.Header.Set("X-Request-Id", "r-1")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	r.api.Handler().ServeHTTP(w, req)
+	return w
+}
+
+// as returns the header of a caller's token.
+func as(t testing.TB, u seckill.UserID, role auth.Role) []string {
+	t.Helper()
+	token, err := auth.Sign(secret, auth.Caller{User: u, Role: role}, noon, time.Hour)
+	require.NoError(t, err)
+	return []string{"Authorization", "Bearer " + token}
+}
+
+// problemBody is what a refusal without more members looks like, to the byte.
+func problemBody(title string, status string, code seckill.Code, detail string) string {
+	return `{"type":"urn:seckill:problem:` + string(code) + `","title":"` + title + `","status":` + status +
+		`,"code":"` + string(code) + `","detail":"` + detail + `","requestId":"r-1"}` + "\n"
+}
+
+// requireCode checks that w is a problem of this status and code.
+func requireCode(t testing.TB, w *httptest.ResponseRecorder, status int, code seckill.Code) {
+	t.Helper()
+	require.Equal(t, status, w.Code, w.Body)
+	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	require.Equal(t, "r-1", w.Header().Get("X-Request-Id"))
+	require.Contains(t, w.Body.String(), `"code":"`+string(code)+`"`)
+	require.Contains(t, w.Body.String(), `"type":"urn:seckill:problem:`+string(code)+`"`)
+	require.Contains(t, w.Body.String(), `"requestId":"r-1"`)
+	if status == http.StatusServiceUnavailable {
+		require.Equal(t, "1", w.Header().Get("Retry-After"))
+	}
+}
+
+// voucher returns a voucher that is on sale at noon.
+func onSale(id seckill.VoucherID) seckill.Voucher {
+	return seckill.Voucher{
+		ID: id, Title: "Tea & cake", Price: 1990, Currency: "CNY", Total: 100, Stock: 60,
+		Begin: noon.Add(-time.Hour), End: noon.Add(time.Hour), Version: 1, Epoch: 1,
+	}
+}

@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/time/rate"
+
+	"github.com/openseckill/seckill/pkg/obs"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+const (
+	bodyMax       = 64 << 10 // bytes of a request body; codes.go names it to callers
+	requestIDMax  = 64       // characters
+	headerRequest = "X-Request-Id"
+)
+
+// identify gives the request its id, the caller's own if that is safe to write in a log,
+// and sets the headers that every answer carries.
+func identify(c *gin.Context) {
+	id := c.GetHeader(headerRequest)
+	if !safeRequestID(id) {
+		id = rand.Text()
+	}
+	header := c.Writer.Header()
+	header.Set(headerRequest, id)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+}
+
+func requestID(c *gin.Context) string { return c.Writer.Header().Get(headerRequest) }
+
+func safeRequestID(id string) bool {
+	if id == "" || len(id) > requestIDMax {
+		return false
+	}
+	for i := range len(id) {
+		switch b := id[i]; {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '-', b == '_', b == '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// route names a route in the metrics, never a path: paths are the caller's choice. The
+// zero route stands for all requests that match none.
+type route struct{ method, pattern string }
+
+// meterRoutes finds the metrics of every route once, so that a request only counts.
+func meterRoutes(routes gin.RoutesInfo, m *obs.Admission) map[route]*obs.Route {
+	metered := map[route]*obs.Route{{}: m.Route("unmatched")}
+	for _, r := range routes {
+		metered[route{r.Method, r.Path}] = m.Route(r.Method + " " + r.Path)
+	}
+	return metered
+}
+
+// measure counts the request in its route.
+func (a *API) measure(c *gin.Context) {
+	began := time.Now()
+	a.meter.InFlight.Inc()
+	defer a.meter.InFlight.Dec()
+	c.Next()
+	var r route
+	if c.FullPath() != "" {
+		r = route{c.Request.Method, c.FullPath()}
+	}
+	a.metered[r].Answered(c.Writer.Status(), time.Since(began))
+}
+
+// logFaults logs what failed behind an answer. A bug is logged each time; an outage, which
+// fails every request, once a second. Refusals are counted and not logged.
+func logFaults(log *slog.Logger) gin.HandlerFunc {
+	outage := &rate.Sometimes{Interval: time.Second}
+	return func(c *gin.Context) {
+		c.Next()
+		last := c.Errors.Last()
+		if last == nil || c.Request.Context().Err() != nil {
+			return // nothing failed, or the client left and took its context along
+		}
+		attrs := []any{"route", c.FullPath(), "request", requestID(c), "error", last.Err}
+		if seckill.CodeOf(last.Err) != seckill.Unavailable {
+			log.ErrorContext(c.Request.Context(), "request failed", attrs...)
+			return
+		}
+		outage.Do(func() {
+			log.WarnContext(c.Request.Context(), "request not served; more such lines of this second are left out", attrs...)
+		})
+	}
+}
+
+// recoverPanics answers a panic with INTERNAL; its stack stays in the log.
+func recoverPanics(log *slog.Logger) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if err, ok := p.(error); ok && clientGone(err) {
+				c.Abort()
+				return
+			}
+			log.ErrorContext(c.Request.Context(), "panic in a request", "route", c.FullPath(),
+				"request", requestID(c), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			c.Abort()
+			if !c.Writer.Written() {
+				fail(c, seckill.Internal)
+				c.Errors = nil // it is logged already, with its stack
+			}
+		}()
+		c.Next()
+	}
+}
+
+// clientGone reports whether err only means that there is nobody left to answer.
+func clientGone(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, http.ErrAbortHandler)
+}
+
+// limitBody refuses a body that says it is too large, and cuts off one that turns out so.
+func limitBody(c *gin.Context) {
+	if c.Request.ContentLength > bodyMax {
+		fail(c, bodyTooLarge)
+		return
+	}
+	if c.Request.ContentLength == 0 {
+		return // the usual case: no body at all
+	}
+	c.Request.Body = &body{http.MaxBytesReader(c.Writer, c.Request.Body, bodyMax)}
+}
+
+// body gives each failure to read a request body its code.
+type body struct{ io.ReadCloser }
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	var large *http.MaxBytesError
+	var slow net.Error
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return n, err
+	case errors.As(err, &large):
+		return n, bodyTooLarge
+	case errors.As(err, &slow) && slow.Timeout():
+		return n, bodyTooSlow
+	default:
+		return n, refuse(seckill.Invalid, "The request body broke off.")
+	}
+}

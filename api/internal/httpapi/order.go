@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/openseckill/seckill/api/internal/auth"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// tickets tells which orders a user holds in Redis; see redisstore.Tickets.
+type tickets interface {
+	Tickets(ctx context.Context, u seckill.UserID, vs []seckill.VoucherID) (map[seckill.VoucherID]seckill.OrderID, error)
+}
+
+// orders reads order rows; see sqlstore.Order.
+type orders interface {
+	Order(ctx context.Context, id seckill.OrderID) (seckill.Order, error)
+}
+
+const (
+	// ticketLife is how long after a sale its tickets are still looked for: Redis keeps
+	// them for 7 days, and a day allows for clocks.
+	ticketLife = 8 * 24 * time.Hour
+	pageMax    = 500 // vouchers read at a time
+)
+
+// orderView is an order as its owner sees it.
+type orderView struct {
+	OrderID   seckill.OrderID   `json:"orderId"`
+	VoucherID seckill.VoucherID `json:"voucherId"`
+	UserID    seckill.UserID    `json:"userId"`
+	Status    seckill.Status    `json:"status" enum:"queued,created,paid,cancelled,rejected"`
+	Reason    seckill.Reason    `json:"reason,omitempty" doc:"Why it was rejected"`
+	CreatedAt string            `json:"createdAt,omitempty" format:"date-time"`
+	ExpiresAt string            `json:"expiresAt,omitempty" format:"date-time" doc:"When an unpaid order is cancelled"`
+}
+
+type orderInput struct {
+	OrderID string `path:"orderId" doc:"Order id, canonical decimal"`
+}
+
+type orderOutput struct{ Body orderView }
+
+// getOrder finds an order from the moment of its 202. The ticket is read first and the row
+// second: an order leaves Redis only after its row is there, so one of the two is seen.
+func (a *API) getOrder(ctx context.Context, in *orderInput) (*orderOutput, error) {
+	id, err := orderID(in.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	who := caller(ctx)
+	sales, err := a.sales.get(ctx, struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.find(ctx, who, id, sales)
+	if !errors.Is(err, seckill.OrderNotFound) {
+		return found, err
+	}
+	// The list of sales may be a second old, and the order of a sale that is younger.
+	all, err := a.loadSales(ctx, struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	younger := slices.DeleteFunc(all, func(v seckill.VoucherID) bool { return slices.Contains(sales, v) })
+	if len(younger) == 0 {
+		return nil, seckill.OrderNotFound
+	}
+	return a.find(ctx, who, id, younger)
+}
+
+// find looks for an order in the tickets of some sales, then in SQL. A row says more than
+// a ticket, so it wins, and it is enough where Redis does not answer.
+func (a *API) find(ctx context.Context, who auth.Caller, id seckill.OrderID, sales []seckill.VoucherID) (*orderOutput, error) {
+	held, ticketErr := a.sale.Tickets(ctx, who.User, sales)
+	row, err := a.orders.Order(ctx, id)
+	if err == nil && (row.User == who.User || who.Role == auth.Admin) {
+		return &orderOutput{Body: viewOrder(row)}, nil
+	}
+	if err != nil && !errors.Is(err, seckill.OrderNotFound) {
+		return nil, err
+	}
+	if ticketErr != nil {
+		return nil, ticketErr
+	}
+	for v, order := range held {
+		if order == id {
+			queued := seckill.Order{ID: id, User: who.User, Voucher: v, Status: seckill.Queued}
+			return &orderOutput{Body: viewOrder(queued)}, nil
+		}
+	}
+	return nil, seckill.OrderNotFound
+}
+
+// loadSales lists the vouchers that can have tickets in Redis.
+func (a *API) loadSales(ctx context.Context, _ struct{}) ([]seckill.VoucherID, error) {
+	var sales []seckill.VoucherID
+	over := a.now().Add(-ticketLife)
+	for after := seckill.VoucherID(0); ; {
+		page, err := a.vouchers.Vouchers(ctx, after, pageMax)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range page {
+			if v.End.After(over) {
+				sales = append(sales, v.ID)
+			}
+			after = v.ID
+		}
+		if len(page) < pageMax {
+			return sales, nil
+		}
+	}
+}
+
+func viewOrder(o seckill.Order) orderView {
+	view := orderView{OrderID: o.ID, VoucherID: o.Voucher, UserID: o.User, Status: o.Status, Reason: o.Reason}
+	if !o.CreatedAt.IsZero() {
+		view.CreatedAt = stamp(o.CreatedAt)
+	}
+	if !o.ExpiresAt.IsZero() {
+		view.ExpiresAt = stamp(o.ExpiresAt)
+	}
+	return view
+}

@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+const apiVersion = "1"
+
+// bearer marks an operation that needs a token.
+var bearer = []map[string][]string{{"bearer": {}}}
+
+// register adds every route to the router and to its description.
+func (a *API) register() {
+	api := humagin.New(a.engine, description())
+	a.doc = api.OpenAPI()
+
+	a.routeBuy()
+	huma.Register(api, huma.Operation{
+		OperationID: "getOrder", Method: http.MethodGet, Path: "/api/v1/orders/{orderId}",
+		Summary: "An order, from the moment it was accepted", Security: bearer,
+		Middlewares: huma.Middlewares{a.signedIn},
+	}, a.getOrder)
+	huma.Register(api, huma.Operation{
+		OperationID: "listVouchers", Method: http.MethodGet, Path: "/api/v1/vouchers",
+		Summary: "Vouchers by id",
+	}, a.listVouchers)
+	huma.Register(api, huma.Operation{
+		OperationID: "getVoucher", Method: http.MethodGet, Path: "/api/v1/vouchers/{voucherId}",
+		Summary: "A voucher",
+	}, a.getVoucher)
+	huma.Register(api, huma.Operation{
+		OperationID: "createVoucher", Method: http.MethodPost, Path: "/api/v1/admin/vouchers",
+		Summary: "Create a voucher and load it into Redis", Security: bearer,
+		DefaultStatus: http.StatusCreated, MaxBodyBytes: limitedElsewhere,
+		Middlewares: huma.Middlewares{a.adminOnly, patient},
+	}, a.createVoucher)
+	huma.Register(api, huma.Operation{
+		OperationID: "syncVoucher", Method: http.MethodPost, Path: "/api/v1/admin/vouchers/{voucherId}/sync",
+		Summary: "Rebuild a voucher in Redis from SQL", Security: bearer,
+		Middlewares: huma.Middlewares{a.adminOnly, patient},
+	}, a.syncVoucher)
+}
+
+// limitedElsewhere turns off huma's own limit of bodies: limitBody's holds for all routes.
+const limitedElsewhere = -1
+
+// description is huma's configuration without the routes it would add, and without the
+// $schema member it would put into each answer.
+func description() huma.Config {
+	config := huma.DefaultConfig("Flash sale", apiVersion)
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
+	config.CreateHooks = nil
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT"},
+	}
+	return config
+}
+
+// routeBuy registers the hot path past huma, and describes it by hand.
+func (a *API) routeBuy() {
+	a.engine.POST("/api/v1/vouchers/:voucherId/orders", a.buy)
+
+	schemas := a.doc.Components.Schemas
+	answer := func(text, contentType string, body any) *huma.Response {
+		schema := schemas.Schema(reflect.TypeOf(body), true, "")
+		return &huma.Response{Description: text, Content: map[string]*huma.MediaType{contentType: {Schema: schema}}}
+	}
+	a.doc.AddOperation(&huma.Operation{
+		OperationID: "buy", Method: http.MethodPost, Path: "/api/v1/vouchers/{voucherId}/orders",
+		Summary: "Buy one unit", Security: bearer,
+		Parameters: []*huma.Param{{
+			Name: "voucherId", In: "path", Required: true, Description: "Voucher id, canonical decimal",
+			Schema: schemas.Schema(reflect.TypeFor[seckill.VoucherID](), true, ""),
+		}},
+		Responses: map[string]*huma.Response{
+			"202":     answer("The order is accepted and will be stored", "application/json", bought{}),
+			"200":     answer("The caller holds an order of this voucher already", "application/json", bought{}),
+			"default": answer("Error", "application/problem+json", Problem{}),
+		},
+	})
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openseckill/seckill/api/app"
+	"github.com/openseckill/seckill/pkg/config"
+	"github.com/openseckill/seckill/pkg/obs"
+	"github.com/openseckill/seckill/pkg/redisstore"
+	"github.com/openseckill/seckill/pkg/run"
+	"github.com/openseckill/seckill/pkg/sqlstore"
+)
+
+const (
+	stopMax    = 25 * time.Second // Kubernetes kills after 30
+	profileMax = 2 * time.Minute  // the longest answer on the operations address
+)
+
+func runServe(cmd *cobra.Command, _ []string) error {
+	cfg, err := config.LoadAPI(config.Environ())
+	if err != nil {
+		return err
+	}
+	log := obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format)
+	return run.Main(cmd.Context(), stopMax, log, func(intake, work context.Context) error {
+		return serve(intake, work, cfg, log)
+	})
+}
+
+// serve opens the stores and serves until intake ends; then it answers what is in flight.
+func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err error) {
+	redis, err := openRedis(intake, cfg.Redis)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, redis.Close()) }()
+	sql, err := sqlstore.OpenMySQL(cfg.MySQL.DSN.Reveal(), sqlstore.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sql.Close()) }()
+	if cfg.MySQL.AutoMigrate {
+		if err := sql.Migrate(intake); err != nil {
+			return err
+		}
+	}
+	api := app.New(app.Deps{
+		Redis: redis, SQL: sql, JWTSecret: []byte(cfg.JWT.Secret.Reveal()),
+		Log: log, Registry: obs.NewRegistry("api", version()),
+	})
+	defer api.Close()
+	return listen(intake, work, cfg, api, log)
+}
+
+// listen takes both addresses before it serves on either: half an api helps nobody.
+func listen(intake, work context.Context, cfg config.API, api *app.API, log *slog.Logger) error {
+	var l net.ListenConfig
+	public, err := l.Listen(intake, "tcp", cfg.HTTPAddr)
+	if err != nil {
+		return err
+	}
+	ops, err := l.Listen(intake, "tcp", cfg.OpsAddr)
+	if err != nil {
+		return errors.Join(err, public.Close())
+	}
+	log.Info("serving", "http", public.Addr().String(), "ops", ops.Addr().String(), "version", version())
+	operators := run.NewServer(api.Ops())
+	operators.WriteTimeout = profileMax // a CPU profile takes 30 s and more
+	return run.All(intake, work,
+		run.HTTP(public, run.NewServer(api.Handler())),
+		run.HTTP(ops, operators))
+}
+
+func openRedis(ctx context.Context, c config.Redis) (*redisstore.Store, error) {
+	return redisstore.Open(ctx, redisstore.Options{
+		Addrs: c.Addrs, Master: c.Master, Username: c.Username, Password: c.Password.Reveal(),
+		DB: c.DB, TLS: c.TLS, Partitions: c.Partitions,
+	})
+}
+
+// version is that of the module, as the Go tool stamped it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}
