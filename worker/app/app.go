@@ -1,0 +1,105 @@
+// Package app puts the worker together: the consumer, the sweep that gives units back, and
+// the syncs that they ask for, on top of the two stores. It and main are the only places
+// of the worker that see both sides; the demo and the end-to-end tests start from here.
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/openseckill/seckill/pkg/books"
+	"github.com/openseckill/seckill/pkg/obs"
+	"github.com/openseckill/seckill/pkg/redisstore"
+	"github.com/openseckill/seckill/pkg/run"
+	"github.com/openseckill/seckill/pkg/sqlstore"
+	"github.com/openseckill/seckill/worker/internal/consume"
+	"github.com/openseckill/seckill/worker/internal/fulfil"
+	"github.com/openseckill/seckill/worker/internal/release"
+)
+
+// pingMax is how long a store may take to say that it is there.
+const pingMax = time.Second
+
+// Options are the limits of a Worker. A zero means the default in brackets.
+type Options struct {
+	Consumer    string        // its name in the group, of its own for each process; needed
+	BatchMax    int           // orders in one transaction (512)
+	ClaimIdle   time.Duration // silence after which another consumer's messages are taken over (30s)
+	AttemptsMax int64         // deliveries before a message is handled alone (5)
+}
+
+// Deps is what a Worker works with; all of it is needed. The caller closes the stores once
+// Run has returned.
+type Deps struct {
+	Redis    *redisstore.Store
+	SQL      *sqlstore.Store
+	Log      *slog.Logger
+	Registry *prometheus.Registry // gets the worker's metrics; one Worker for each registry
+	Options  Options
+}
+
+// Worker stores the orders that Redis accepted.
+type Worker struct {
+	deps     Deps
+	consumer *consume.Consumer
+	releaser *release.Releaser
+	resync   *resync
+}
+
+// New puts a Worker together without starting it.
+func New(d Deps) *Worker {
+	w := &Worker{
+		deps:     d,
+		releaser: release.New(d.SQL, d.Redis, d.Log),
+		resync:   newResync(books.New(d.Redis, d.SQL, d.Log), d.Log),
+	}
+	meter := obs.NewWorker(d.Registry)
+	handler := fulfil.New(fulfil.Deps{
+		Ledger: d.SQL, Sale: d.Redis, Giver: w.releaser, Resync: w.resync.ask, Meter: meter, Log: d.Log,
+	})
+	w.consumer = consume.New(
+		consume.Options{
+			Name:        d.Options.Consumer,
+			Partitions:  d.Redis.Partitions(),
+			BatchMax:    cmp.Or(d.Options.BatchMax, 512),
+			ClaimIdle:   cmp.Or(d.Options.ClaimIdle, 30*time.Second),
+			AttemptsMax: cmp.Or(d.Options.AttemptsMax, 5),
+		},
+		consume.Deps{
+			Stream: d.Redis, Ends: d.Redis, Tries: d.Redis, Handler: handler, Ping: w.ping, Meter: meter, Log: d.Log,
+		})
+	return w
+}
+
+// Run works until intake ends, then finishes what is in hand, which only the end of work
+// cuts short. What is not settled by then stays pending for another worker. Outages are
+// waited out: an error is a bug.
+func (w *Worker) Run(intake, work context.Context) error {
+	return run.All(intake, work, w.consumer.Run, w.releaser.Run, w.resync.run)
+}
+
+// Ready returns nil, or which store does not answer.
+func (w *Worker) Ready(ctx context.Context) error {
+	var redisErr, sqlErr error
+	var asked sync.WaitGroup // side by side: one that hangs must not hide the other
+	asked.Go(func() { redisErr = w.deps.Redis.Ping(ctx) })
+	asked.Go(func() { sqlErr = w.deps.SQL.Ping(ctx) })
+	asked.Wait()
+	return errors.Join(redisErr, sqlErr)
+}
+
+// Ops answers the operator: health, metrics and profiles.
+func (w *Worker) Ops() http.Handler { return obs.Ops(w.deps.Registry, w.Ready, w.deps.Log) }
+
+func (w *Worker) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pingMax)
+	defer cancel()
+	return w.Ready(ctx)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openseckill/seckill/pkg/config"
+	"github.com/openseckill/seckill/pkg/obs"
+	"github.com/openseckill/seckill/pkg/redisstore"
+	"github.com/openseckill/seckill/pkg/run"
+	"github.com/openseckill/seckill/pkg/sqlstore"
+	"github.com/openseckill/seckill/worker/app"
+)
+
+const (
+	stopMax    = 25 * time.Second // Kubernetes kills after 30
+	profileMax = 2 * time.Minute  // the longest answer on the operations address
+)
+
+func runWorker(cmd *cobra.Command, _ []string) error {
+	cfg, err := config.LoadWorker(config.Environ())
+	if err != nil {
+		return err
+	}
+	log := obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format)
+	return run.Main(cmd.Context(), stopMax, log, func(intake, work context.Context) (err error) {
+		s, err := open(intake, cfg)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.close()) }()
+		return consume(intake, work, cfg, s, log)
+	})
+}
+
+// consume runs a worker beside its operations address.
+func consume(intake, work context.Context, cfg config.Worker, s stores, log *slog.Logger) error {
+	if cfg.MySQL.AutoMigrate {
+		if err := s.sql.Migrate(intake); err != nil {
+			return err
+		}
+	}
+	var l net.ListenConfig
+	ops, err := l.Listen(intake, "tcp", cfg.OpsAddr)
+	if err != nil {
+		return err
+	}
+	w := app.New(app.Deps{
+		Redis: s.redis, SQL: s.sql, Log: log, Registry: obs.NewRegistry("worker", version()),
+		Options: app.Options{
+			Consumer: cfg.Consumer, BatchMax: cfg.BatchMax, ClaimIdle: cfg.ClaimIdle, AttemptsMax: cfg.AttemptsMax,
+		},
+	})
+	operators := run.NewServer(w.Ops())
+	operators.WriteTimeout = profileMax // a CPU profile takes 30 s and more
+	log.Info("consuming", "consumer", cfg.Consumer, "ops", ops.Addr().String(), "version", version())
+	return run.All(intake, work, w.Run, run.HTTP(ops, operators))
+}
+
+// stores are the two stores, open.
+type stores struct {
+	redis *redisstore.Store
+	sql   *sqlstore.Store
+}
+
+func open(ctx context.Context, cfg config.Worker) (s stores, err error) {
+	s.sql, err = sqlstore.OpenMySQL(cfg.MySQL.DSN.Reveal(), sqlstore.Options{PayTimeout: cfg.PayTimeout})
+	if err != nil {
+		return s, err
+	}
+	c := cfg.Redis
+	s.redis, err = redisstore.Open(ctx, redisstore.Options{
+		Addrs: c.Addrs, Master: c.Master, Username: c.Username, Password: c.Password.Reveal(),
+		DB: c.DB, TLS: c.TLS, Partitions: c.Partitions, LockTTL: cfg.LockTTL,
+	})
+	if err != nil {
+		return s, errors.Join(err, s.sql.Close())
+	}
+	return s, nil
+}
+
+func (s stores) close() error { return errors.Join(s.redis.Close(), s.sql.Close()) }
+
+// version is that of the module, as the Go tool stamped it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}
