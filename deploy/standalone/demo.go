@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func (s *stack) sale(ctx context.Context, set settings) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("A sale of %d units before %d buyers who click %d times at once; %d workers; %s.\n\n", set.Stock, set.Buyers, clicks, set.Workers, set.Stack)
+	fmt.Fprintf(os.Stdout, "A sale of %d units before %d buyers who click %d times at once; %d workers; %s.\n\n", set.Stock, set.Buyers, clicks, set.Workers, set.Stack)
 	t := &tally{held: map[seckill.UserID]seckill.OrderID{}}
 	watched, stopWatching := context.WithCancel(ctx)
 	watching := make(chan struct{})
@@ -69,7 +70,9 @@ func (s *stack) sale(ctx context.Context, set settings) error {
 	if err != nil {
 		return err
 	}
-	printReport(os.Stdout, t, l, took)
+	if err := printReport(os.Stdout, t, l, took); err != nil {
+		return err
+	}
 	if len(l.verdict(t)) > 0 {
 		return errLawBroken
 	}
@@ -91,12 +94,12 @@ func (s *shop) create(ctx context.Context, admin string, total int64, lasts time
 	now := time.Now()
 	body := fmt.Sprintf(`{"title":"Flash sale","price":9900,"currency":"CNY","total":%d,"beginsAt":%q,"endsAt":%q}`,
 		total, now.Add(-time.Second).UTC().Format(time.RFC3339), now.Add(lasts).UTC().Format(time.RFC3339))
-	a, err := s.call(ctx, "POST", "/api/v1/admin/vouchers", admin, strings.NewReader(body))
+	a, err := s.call(ctx, http.MethodPost, "/api/v1/admin/vouchers", admin, strings.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
-	if a.status != 201 {
-		return 0, fmt.Errorf("the voucher was not created: %d %s %s", a.status, a.Code, a.Detail)
+	if a.status != http.StatusCreated {
+		return 0, fmt.Errorf("the voucher was not created: %w", a.err())
 	}
 	return a.VoucherID, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -39,10 +40,11 @@ func (l law) verdict(t *tally) (faults []string) {
 	return faults
 }
 
-func printReport(w io.Writer, t *tally, l law, took time.Duration) {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func printReport(out io.Writer, t *tally, l law, took time.Duration) error {
+	var text bytes.Buffer
+	tab := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	row := func(name string, value any, note string) { fmt.Fprintf(tab, "  %s\t%v\t%s\n", name, value, note) }
-	fmt.Fprintln(w)
+	text.WriteByte('\n')
 	row("accepted", t.accepted.Load(), "told 202 with an order id")
 	row("repeats", t.repeated.Load(), "got their own order back")
 	row("sold out", t.soldOut.Load(), "refused with 409 SOLD_OUT")
@@ -56,15 +58,19 @@ func printReport(w io.Writer, t *tally, l law, took time.Duration) {
 	r := l.books
 	row("books, Redis", fmt.Sprintf("%d + %d = %d", r.Redis.Stock, r.Redis.Buyers, r.Redis.Total), fmt.Sprintf("stock + buyers = total, %d tickets, %d waiting", r.Redis.Tickets, r.Waiting))
 	row("books, SQL", fmt.Sprintf("%d + %d = %d", r.SQL.Stock, r.SQL.Live(), r.SQL.Total), "stock + live rows = total")
-	_ = tab.Flush()
-	fmt.Fprintln(w)
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	text.WriteByte('\n')
 	faults := l.verdict(t)
 	for _, fault := range faults {
-		fmt.Fprintln(w, "  BROKEN:", fault)
+		text.WriteString("  BROKEN: " + fault + "\n")
 	}
 	if len(faults) == 0 {
-		fmt.Fprintln(w, "  The law holds: nothing oversold, nothing lost, nothing twice, and the books balance.")
+		text.WriteString("  The law holds: nothing oversold, nothing lost, nothing twice, and the books balance.\n")
 	}
+	_, err := out.Write(text.Bytes())
+	return err
 }
 
 func percentile(times []time.Duration, p int) time.Duration {

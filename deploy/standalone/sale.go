@@ -53,6 +53,9 @@ type answer struct {
 	Detail    string            `json:"detail"`
 }
 
+// err is an answer that was not expected.
+func (a answer) err() error { return fmt.Errorf("%d %s: %s", a.status, string(a.Code), a.Detail) }
+
 func (s *shop) call(ctx context.Context, method, path, token string, body io.Reader) (a answer, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.base+path, body)
 	if err != nil {
@@ -144,7 +147,7 @@ func (s *shop) click(ctx context.Context, v seckill.VoucherID, user seckill.User
 	case a.status == http.StatusServiceUnavailable:
 		t.refused.Add(1)
 	default:
-		t.fail(fmt.Errorf("%d %s %s", a.status, a.Code, a.Detail))
+		t.fail(a.err())
 	}
 }
 
@@ -167,12 +170,12 @@ func (s *shop) follow(ctx context.Context, t *tally) error {
 				if err != nil {
 					return err
 				}
-				switch a.order {
-				case seckill.Created:
-					t.stored.Add(1)
-					return nil
-				case seckill.Rejected:
+				if a.order == seckill.Rejected {
 					t.rejected.Add(1)
+					return nil
+				}
+				if a.order.Live() {
+					t.stored.Add(1)
 					return nil
 				}
 				if err := wait(ctx, 50*time.Millisecond); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"github.com/openseckill/seckill/pkg/run"
@@ -36,7 +37,7 @@ func (s *stack) welcome(ctx context.Context, set settings) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf(`Voucher %s is on sale: %d units. Paste these into another shell:
+	fmt.Fprintf(os.Stdout, `Voucher %s is on sale: %d units. Paste these into another shell:
 
   TOKEN=%s
 

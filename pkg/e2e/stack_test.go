@@ -178,13 +178,6 @@ func (p *program) stop() {
 	}
 }
 
-// kill ends the program as a crash would.
-func (p *program) kill() {
-	p.t.Helper()
-	require.NoError(p.t, p.cmd.Process.Kill())
-	<-p.done
-}
-
 // lines keeps what a program wrote, while it writes.
 type lines struct {
 	mu  sync.Mutex

@@ -51,7 +51,7 @@ func HTTP(ln net.Listener, srv *http.Server) Part {
 		if err != nil {
 			err = fmt.Errorf("%s: %v: %w", op, ln.Addr(), errors.Join(err, srv.Close()))
 		}
-		<-served
+		<-served //nolint:errcheck // it says that the server was shut down
 		return err
 	}
 }

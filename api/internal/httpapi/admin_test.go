@@ -214,7 +214,7 @@ func TestSyncVoucherTakesItsTime(t *testing.T) {
 		server := &http.Server{Handler: s.open(t).api.Handler(), WriteTimeout: 30 * time.Second}
 		go func() { _ = server.Serve(listener) }()
 
-		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://api"+syncPath, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://api"+syncPath, nil)
 		require.NoError(t, err)
 		req.Header.Set("Authorization", as(t, 1, auth.Admin)[1])
 		require.NoError(t, req.Write(client))
@@ -232,7 +232,7 @@ func TestSyncVoucherOutlivesItsClient(t *testing.T) {
 	s := shop{voucher: found, sync: func(ctx context.Context, _ seckill.VoucherID) error { return ctx.Err() }}
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
-	req := httptest.NewRequestWithContext(ctx, "POST", syncPath, nil)
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, syncPath, nil)
 	req.Header.Set("Authorization", as(t, 1, auth.Admin)[1])
 	w := httptest.NewRecorder()
 	s.open(t).api.Handler().ServeHTTP(w, req)

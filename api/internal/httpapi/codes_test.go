@@ -35,7 +35,7 @@ func TestProblemOfAnUnknownCodeIsInternal(t *testing.T) {
 	gin.SetMode(gin.TestMode)
 	for _, err := range []error{seckill.Code("NEW"), seckill.AlreadyOrdered} {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
-		c.Request = httptest.NewRequest("GET", "/", nil)
+		c.Request = httptest.NewRequest(http.MethodGet, "/", nil)
 		p := problem(c, err)
 		require.Equal(t, 500, p.Status)
 		require.Equal(t, seckill.Internal, p.Code)

@@ -157,6 +157,6 @@ func (b *body) Read(p []byte) (int, error) {
 	case errors.As(err, &slow) && slow.Timeout():
 		return n, bodyTooSlow
 	default:
-		return n, refuse(seckill.Invalid, "The request body broke off.")
+		return n, invalid("The request body broke off.")
 	}
 }

@@ -57,7 +57,8 @@ type refusal struct {
 	flaws  []Flaw        // with Invalid
 }
 
-func refuse(code seckill.Code, detail string) error { return &refusal{code: code, detail: detail} }
+// invalid refuses a request for what is wrong with it.
+func invalid(detail string) error { return &refusal{code: seckill.Invalid, detail: detail} }
 
 func (r *refusal) Error() string { return string(r.code) + ": " + r.detail }
 

@@ -151,7 +151,7 @@ func TestBodiesAreLimited(t *testing.T) {
 	r := s.open(t)
 	for _, path := range []string{buyPath, createPath} {
 		send := func(body io.Reader, length int64) *httptest.ResponseRecorder {
-			req := httptest.NewRequest("POST", path, body)
+			req := httptest.NewRequest(http.MethodPost, path, body)
 			req.ContentLength = length
 			req.Header.Set("X-Request-Id", "r-1")
 			req.Header.Set(as(t, 1, auth.Admin)[0], as(t, 1, auth.Admin)[1])
@@ -260,7 +260,7 @@ func TestClientThatHangsUp(t *testing.T) {
 	server := httptest.NewServer(r.api.Handler())
 	defer server.Close()
 	ctx, hangUp := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, "POST", server.URL+buyPath, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+buyPath, nil)
 	require.NoError(t, err)
 	req.Header.Set("Authorization", as(t, 42, auth.NoRole)[1])
 	go func() { <-admitted; hangUp() }()

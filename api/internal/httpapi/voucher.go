@@ -85,7 +85,7 @@ func (a *API) listVouchers(ctx context.Context, in *vouchersInput) (*vouchersOut
 	if in.Cursor != "" {
 		var err error
 		if p.after, err = seckill.ParseVoucherID(in.Cursor); err != nil {
-			return nil, refuse(seckill.Invalid, "cursor is not the next of an earlier page.")
+			return nil, invalid("cursor is not the next of an earlier page.")
 		}
 	}
 	list, err := a.pages.get(ctx, p)
@@ -169,5 +169,5 @@ func badID(name, s string) error {
 	if len(s) > 40 {
 		s = s[:40]
 	}
-	return refuse(seckill.Invalid, name+" "+strconv.Quote(s)+" is not a whole number from 1 to 9223372036854775807.")
+	return invalid(name+" "+strconv.Quote(s)+" is not a whole number from 1 to 9223372036854775807.")
 }
