@@ -35,7 +35,7 @@ func (a *API) createVoucher(ctx context.Context, in *createInput) (*voucherOutpu
 		Begin: wholeMillis(in.Body.BeginsAt), End: wholeMillis(in.Body.EndsAt),
 	}
 	if err := v.Validate(); err != nil {
-		return nil, invalid(reason(err)+".")
+		return nil, invalid(reason(err) + ".")
 	}
 	v, created, err := a.vouchers.CreateVoucher(ctx, v, in.IdempotencyKey)
 	if err != nil {

@@ -169,5 +169,5 @@ func badID(name, s string) error {
 	if len(s) > 40 {
 		s = s[:40]
 	}
-	return invalid(name+" "+strconv.Quote(s)+" is not a whole number from 1 to 9223372036854775807.")
+	return invalid(name + " " + strconv.Quote(s) + " is not a whole number from 1 to 9223372036854775807.")
 }

@@ -1,0 +1,55 @@
+# Every target says what it does in its own comment; `make help` prints them.
+
+SHELL := /bin/bash
+GO    ?= go
+TAGS  := -tags nomsgpack
+TOOLS := $(CURDIR)/.cache/bin
+
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+
+# What demo and run take from the command line: make demo BUYERS=5000 STOCK=10
+export BUYERS STOCK WORKERS STACK
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## run a whole sale with nothing but Go; BUYERS= STOCK= WORKERS= STACK=servers change it
+	@CGO_ENABLED=0 $(GO) run $(TAGS) ./deploy/standalone demo
+
+.PHONY: run
+run: ## serve on :8080 until Ctrl-C, with one open voucher and commands to paste
+	@mkdir -p bin && CGO_ENABLED=0 $(GO) build $(TAGS) -o bin/standalone ./deploy/standalone && exec bin/standalone run
+
+.PHONY: build
+build: ## build api and worker into bin/, static
+	CGO_ENABLED=0 $(GO) build $(TAGS) -trimpath -o bin/ ./api ./worker
+
+.PHONY: servers
+servers: ## install redis-server, mariadb-server and a C compiler where they are missing
+	@deploy/servers.sh
+
+.PHONY: test
+test: servers ## run all tests on private real servers, watched for races
+	$(GO) test -race $(TAGS) -timeout 15m ./...
+
+.PHONY: lint
+lint: $(GOLANGCI) ## hold the code to the house's style
+	$(GOLANGCI) run ./...
+	$(GO) mod tidy -diff
+
+# Built once and kept; a new version is another file.
+$(GOLANGCI):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv $(TOOLS)/golangci-lint $@
+
+.PHONY: fmt
+fmt: ## format the code
+	gofmt -w $$($(GO) list $(TAGS) -f '{{.Dir}}' ./...)
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin .cache
