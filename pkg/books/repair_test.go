@@ -1,0 +1,134 @@
+package books
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/openseckill/seckill/pkg/redistest"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+func kinds(found []Finding) (ks []Kind) {
+	for _, f := range found {
+		ks = append(ks, f.Kind)
+	}
+	return ks
+}
+
+// Each way in which one user can differ is found, mended once, and gone afterwards.
+func TestRepair(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		breaks func(f fixture)
+		want   Kind
+		holds  []int64
+		queued int
+	}{
+		{"a cancelled order keeps its ticket", func(f fixture) { f.cancel(2) }, DeadTicket, []int64{1, 3, 4, 5}, 3},
+		{"a rejected order keeps its ticket", func(f fixture) {
+			_, err := f.sql.Reject(f.t.Context(), f.order(4), seckill.ReasonWornOut)
+			require.NoError(f.t, err)
+			_, err = f.db.ExecContext(f.t.Context(), "UPDATE voucher_order SET release_due = 0 WHERE id = ?", f.order(4).ID)
+			require.NoError(f.t, err)
+		}, DeadTicket, []int64{1, 2, 3, 5}, 3},
+		{"a live order has no ticket", func(f fixture) {
+			released, err := f.redis.Release(f.t.Context(), f.order(2))
+			require.NoError(f.t, err)
+			require.True(f.t, released)
+		}, NoTicket, []int64{1, 2, 3, 4, 5}, 3},
+		{"a ticket names a dead order beside a live one", func(f fixture) {
+			dead := f.order(2)
+			dead.ID = 9002
+			_, err := f.sql.Reject(f.t.Context(), dead, seckill.ReasonDuplicate)
+			require.NoError(f.t, err)
+			require.NoError(f.t, f.c.HSet(f.t.Context(), f.key("ticket"), "2", "9002").Err())
+		}, OtherLive, []int64{1, 2, 3, 4, 5}, 3},
+		{"an entry is lost", func(f fixture) {
+			for _, e := range f.c.XRange(f.t.Context(), "seckill:stream", "-", "+").Val() {
+				if e.Values["userId"] == "5" {
+					require.NoError(f.t, f.c.XDel(f.t.Context(), "seckill:stream", e.ID).Err())
+				}
+			}
+		}, LostEntry, []int64{1, 2, 3, 4, 5}, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := sale(t)
+			c.breaks(f)
+			before := redistest.Dump(t, f.c)
+			r, err := f.Audit(t.Context(), f.v.ID)
+			require.NoError(t, err)
+			require.Equal(t, []Kind{c.want}, kinds(r.Drift))
+			require.False(t, r.Balanced())
+			require.Equal(t, before, redistest.Dump(t, f.c), "an audit changes nothing")
+
+			for _, want := range [][]Kind{{c.want}, nil} {
+				mended, err := f.Repair(t.Context(), f.v.ID)
+				require.NoError(t, err)
+				require.Equal(t, want, kinds(mended))
+			}
+			requireHolders(t, f, c.holds...)
+			require.Len(t, f.entries(), c.queued)
+			r, err = f.Audit(t.Context(), f.v.ID)
+			require.NoError(t, err)
+			require.True(t, r.Balanced(), "%+v", r)
+		})
+	}
+}
+
+// A22: orders in flight are no drift, and nothing is written because of them.
+func TestRepairLeavesOrdersInFlight(t *testing.T) {
+	f := newFixture(t, 100)
+	for u := int64(1); u <= 100; u++ {
+		f.admit(u)
+	}
+	before := redistest.Dump(t, f.c)
+	r, err := f.Audit(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.True(t, r.Balanced())
+	require.Equal(t, 100, r.Waiting)
+	mended, err := f.Repair(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.Empty(t, mended)
+	require.Equal(t, before, redistest.Dump(t, f.c))
+}
+
+func TestRepairLeavesUnbalancedBooksToTheSync(t *testing.T) {
+	f := sale(t)
+	require.NoError(t, f.c.HDel(t.Context(), f.key("ticket"), "2").Err())
+	before := redistest.Dump(t, f.c)
+	mended, err := f.Repair(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.Empty(t, mended)
+	require.Equal(t, before, redistest.Dump(t, f.c))
+	require.NoError(t, f.Sync(t.Context(), f.v.ID))
+	requireHolders(t, f, 1, 2, 3, 4, 5)
+}
+
+// Releases that the workers owe are named as such, and left to them.
+func TestAuditNamesWhatIsDue(t *testing.T) {
+	f := sale(t)
+	_, err := f.sql.Reject(t.Context(), f.order(4), seckill.ReasonWornOut)
+	require.NoError(t, err)
+	r, err := f.Audit(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.True(t, r.Balanced(), "%+v", r)
+	require.Equal(t, 1, r.ReleaseDue)
+	require.EqualValues(t, 1, r.SQL.ReleaseDue)
+	require.False(t, r.AtRest())
+}
+
+func TestAuditAtRest(t *testing.T) {
+	f := newFixture(t, 10)
+	f.admit(1, 2)
+	f.store(1, 2)
+	f.settle()
+	r, err := f.Audit(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.True(t, r.AtRest(), "%+v", r)
+	require.NoError(t, f.redis.Shut(t.Context(), f.v.ID))
+	r, err = f.Audit(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.False(t, r.Balanced(), "a closed voucher sells nothing")
+}
