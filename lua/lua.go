@@ -22,6 +22,8 @@ var (
 	Mark     = load("mark")
 	Settle   = load("settle")
 	Bury     = load("bury")
+	Replay   = load("replay")
+	Retire   = load("retire")
 	Requeue  = load("requeue")
 	Load     = load("load")
 	Fill     = load("fill")

@@ -107,7 +107,7 @@ func TestKeys(t *testing.T) {
 		for v := seckill.VoucherID(1); v <= 1000; v++ {
 			want := slot(k.stream(k.partition(v)))
 			require.NotZero(t, want)
-			for _, key := range append(k.books(v), k.dead(k.partition(v)), k.tries(k.partition(v)), k.lock(k.partition(v), 42)) {
+			for _, key := range append(k.books(v), k.dead(k.partition(v)), k.tries(k.partition(v)), k.replays(k.partition(v)), k.lock(k.partition(v), 42)) {
 				require.Equal(t, want, slot(key), key)
 			}
 		}

@@ -199,13 +199,3 @@ func (s *Store) Announce(ctx context.Context, ids []seckill.OrderID) error {
 	}
 	return fault("redisstore.Announce", s.db.Publish(ctx, settled, text).Err())
 }
-
-// DropConsumer takes a consumer off the group, if it holds nothing.
-func (s *Store) DropConsumer(ctx context.Context, p int, consumer string) error {
-	const op = "redisstore.DropConsumer"
-	held, err := s.db.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: s.keys.stream(p), Group: group, Start: "-", End: "+", Count: 1, Consumer: consumer}).Result()
-	if err != nil || len(held) > 0 {
-		return fault(op, err)
-	}
-	return fault(op, s.db.XGroupDelConsumer(ctx, s.keys.stream(p), group, consumer).Err())
-}

@@ -70,12 +70,3 @@ type Delivery struct {
 	Order     Order // what it asks for; of a malformed one, whatever was readable
 	Malformed error // why it can never be stored; nil for a good one
 }
-
-// Dead is a buried message.
-type Dead struct {
-	Entry    string // id in the dead stream
-	Original string // id it had in the order stream
-	Reason   Reason
-	Attempts int64
-	Fields   []string // name, value, name, value, ... as they were
-}

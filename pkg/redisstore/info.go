@@ -1,0 +1,55 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// StreamInfo tells the state of partition p's stream. A stream that is missing is empty,
+// and without the group no worker has read anything. The lag is unknown after entries were
+// deleted that no worker had read.
+func (s *Store) StreamInfo(ctx context.Context, p int) (info seckill.StreamInfo, err error) {
+	const op = "redisstore.StreamInfo"
+	key, pipe := s.keys.stream(p), s.db.Pipeline()
+	length, groups := pipe.XLen(ctx, key), pipe.XInfoGroups(ctx, key)
+	consumers, first := pipe.XInfoConsumers(ctx, key, group), pipe.XRangeN(ctx, key, "-", "+", 1)
+	now := pipe.Time(ctx)
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	err = errors.Join(length.Err(), first.Err(), now.Err(), unlessMissing(groups.Err()), unlessMissing(consumers.Err()))
+	if err != nil {
+		return info, fault(op, err)
+	}
+	info.Length, info.Lag = length.Val(), length.Val()
+	for _, g := range groups.Val() {
+		if g.Name == group {
+			info.Pending, info.Lag = g.Pending, g.Lag // -1 where the server said nil
+		}
+	}
+	for _, c := range consumers.Val() {
+		info.Consumers = append(info.Consumers, seckill.Consumer{Name: c.Name, Pending: c.Pending, Idle: c.Idle})
+	}
+	for _, m := range first.Val() {
+		info.Oldest = max(0, now.Val().Sub(entryTime(m.ID)))
+	}
+	return info, nil
+}
+
+// unlessMissing drops the error by which XINFO says that there is no such stream or group.
+func unlessMissing(err error) error {
+	if hasPrefix(err, "ERR no such key") || hasPrefix(err, "NOGROUP") {
+		return nil
+	}
+	return err
+}
+
+// entryTime is when Redis made an entry, which its id says in ms.
+func entryTime(entry string) time.Time {
+	ms, _, _ := strings.Cut(entry, "-")
+	n, _ := strconv.ParseInt(ms, 10, 64)
+	return time.UnixMilli(n).UTC()
+}
