@@ -83,6 +83,7 @@ func openRedis(ctx context.Context, c config.Redis) (*redisstore.Store, error) {
 	return redisstore.Open(ctx, redisstore.Options{
 		Addrs: c.Addrs, Master: c.Master, Username: c.Username, Password: c.Password.Reveal(),
 		DB: c.DB, TLS: c.TLS, Partitions: c.Partitions,
+		WaitReplicas: c.WaitReplicas, WaitTimeout: c.WaitTimeout,
 	})
 }
 

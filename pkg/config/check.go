@@ -15,6 +15,8 @@ const (
 	lockTTLMin    = 100 * time.Millisecond // a third of it must leave time for a renewal
 	claimIdleMin  = time.Second
 	payTimeoutMin = time.Second
+	waitMin       = time.Millisecond // the unit in which Redis counts
+	waitMax       = time.Second      // a buyer waits 2 s in all
 )
 
 func (a API) check(f *faults) {
@@ -53,6 +55,8 @@ func (r Redis) check(f *faults) {
 	}
 	f.unless(r.DB >= 0, "SECKILL_REDIS_DB", "is not 0 or more")
 	f.unless(r.Partitions >= 0 && r.Partitions <= partitionsMax, "SECKILL_PARTITIONS", "is not from 0 to %d", partitionsMax)
+	f.unless(r.WaitReplicas >= 0, "SECKILL_REDIS_WAIT_REPLICAS", "is not 0 or more")
+	f.unless(r.WaitTimeout >= waitMin && r.WaitTimeout <= waitMax, "SECKILL_REDIS_WAIT_TIMEOUT", "is not from %v to %v", waitMin, waitMax)
 	if len(r.Addrs) > 1 && r.Master == "" {
 		f.unless(r.DB == 0, "SECKILL_REDIS_DB", "is not 0, the only one a cluster has")
 		f.unless(r.Partitions != 0, "SECKILL_PARTITIONS", "is 0, but several SECKILL_REDIS_ADDRS are a cluster, which needs 1 or more (or, if they are Sentinels, SECKILL_REDIS_MASTER)")

@@ -51,6 +51,9 @@ type Redis struct {
 	DB         int    `env:"SECKILL_REDIS_DB" envDefault:"0"`
 	TLS        bool   `env:"SECKILL_REDIS_TLS" envDefault:"false"`
 	Partitions int    `env:"SECKILL_PARTITIONS" envDefault:"0" example:"8"` // 0: one, with plain key names
+
+	WaitReplicas int           `env:"SECKILL_REDIS_WAIT_REPLICAS" envDefault:"0" example:"1"` // that must hold an order before it is accepted
+	WaitTimeout  time.Duration `env:"SECKILL_REDIS_WAIT_TIMEOUT" envDefault:"500ms"`          // how long they may take
 }
 
 // List is several texts with commas between them.

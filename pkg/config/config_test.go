@@ -31,7 +31,7 @@ func with(changes map[string]string) map[string]string {
 }
 
 var (
-	defaultRedis = config.Redis{Addrs: config.List{"127.0.0.1:6379"}}
+	defaultRedis = config.Redis{Addrs: config.List{"127.0.0.1:6379"}, WaitTimeout: 500 * time.Millisecond}
 	defaultMySQL = config.MySQL{DSN: dsn, AutoMigrate: true}
 	defaultLog   = config.Log{Level: slog.LevelInfo, Format: "json"}
 )
@@ -60,6 +60,7 @@ func TestLoadEveryVariable(t *testing.T) {
 		"SECKILL_REDIS_ADDRS": "r1:26379, [::1]:26380 ,/run/redis.sock", "SECKILL_REDIS_MASTER": "main",
 		"SECKILL_REDIS_USERNAME": "app", "SECKILL_REDIS_PASSWORD": "swordfish", "SECKILL_REDIS_DB": "3",
 		"SECKILL_REDIS_TLS": "true", "SECKILL_PARTITIONS": "8", "SECKILL_AUTO_MIGRATE": "false",
+		"SECKILL_REDIS_WAIT_REPLICAS": "2", "SECKILL_REDIS_WAIT_TIMEOUT": "20ms",
 		"SECKILL_HTTP_ADDR": "0.0.0.0:80", "SECKILL_OPS_ADDR": "127.0.0.1:0",
 		"SECKILL_LOG_LEVEL": "debug", "SECKILL_LOG_FORMAT": "text",
 		"SECKILL_BATCH_MAX": "4096", "SECKILL_CLAIM_IDLE": "1m", "SECKILL_ATTEMPTS_MAX": "1",
@@ -68,6 +69,7 @@ func TestLoadEveryVariable(t *testing.T) {
 	redis := config.Redis{
 		Addrs: config.List{"r1:26379", "[::1]:26380", "/run/redis.sock"}, Master: "main",
 		Username: "app", Password: "swordfish", DB: 3, TLS: true, Partitions: 8,
+		WaitReplicas: 2, WaitTimeout: 20 * time.Millisecond,
 	}
 	mysql := config.MySQL{DSN: dsn}
 	log := config.Log{Level: slog.LevelDebug, Format: "text"}
@@ -97,6 +99,10 @@ func TestLoadRefuses(t *testing.T) {
 		{"a word for a database", "SECKILL_REDIS_DB", "main", `"main" is no whole number`},
 		{"a word for a switch", "SECKILL_REDIS_TLS", "yes please", "is neither true nor false"},
 		{"too many partitions", "SECKILL_PARTITIONS", "1025", "is not from 0 to 1024"},
+		{"fewer than no replicas", "SECKILL_REDIS_WAIT_REPLICAS", "-1", "is not 0 or more; for example 1"},
+		{"a wait without a unit", "SECKILL_REDIS_WAIT_TIMEOUT", "500", "is no duration with a unit; for example 500ms"},
+		{"a wait for ever", "SECKILL_REDIS_WAIT_TIMEOUT", "0s", "is not from 1ms to 1s"},
+		{"a wait longer than a buyer's", "SECKILL_REDIS_WAIT_TIMEOUT", "2s", "is not from 1ms to 1s"},
 		{"a cluster without partitions", "SECKILL_PARTITIONS", "0", "a cluster, which needs 1 or more (or, if they are Sentinels, SECKILL_REDIS_MASTER); for example 8"},
 		{"a word for auto migrate", "SECKILL_AUTO_MIGRATE", "maybe", "is neither true nor false"},
 		{"no dsn", "SECKILL_MYSQL_DSN", "", "is required; for example seckill:password@tcp(127.0.0.1:3306)/seckill"},

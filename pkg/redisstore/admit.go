@@ -2,26 +2,42 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
-	"github.com/openseckill/seckill/lua"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
 // Admit asks for one unit under o's id. It answers nil when the order is admitted, also
 // when an earlier call with the same id was, whose reply got lost; AlreadyOrdered with the
 // order that the user holds; SoldOut, NotStarted with the begin, Ended, or NotReady where
-// the voucher is not loaded or its books do not balance. After Unavailable it is not known
-// what happened: asking again with any id tells.
+// the voucher is not loaded or its books do not balance. Overloaded: too many wait for
+// Redis, and nothing was done. After Unavailable it is not known what happened, or too few
+// replicas hold the order that was made: asking again with any id tells.
 func (s *Store) Admit(ctx context.Context, o seckill.Order) (seckill.Admission, error) {
 	const op = "redisstore.Admit"
-	keys := append(s.keys.books(o.Voucher), s.keys.stream(s.keys.partition(o.Voucher)))
-	reply, err := lua.Seckill.Run(ctx, s.db, keys, o.User.String(), o.ID.String(), o.Voucher.String()).StringSlice()
+	b := s.batches[s.keys.partition(o.Voucher)]
+	reply, err := b.ask(ctx, op, o)
+	if lost(err) && ctx.Err() == nil {
+		// Whatever became of the first, a second one under the same id finds it.
+		if again, failed := b.ask(ctx, op, o); failed == nil {
+			reply, err = again, nil
+		}
+	}
 	if err != nil {
-		return seckill.Admission{}, fault(op, err)
+		return seckill.Admission{}, err
 	}
 	return admission(op, o.ID, reply)
+}
+
+// lost reports whether err is the loss of a reply: the server, or what stands for it, said
+// nothing at all.
+func lost(err error) bool {
+	var said redis.Error
+	return errors.Is(err, seckill.Unavailable) && !errors.As(err, &said) && !errors.Is(err, errReplicas) && !errors.Is(err, errClosed)
 }
 
 func admission(op string, asked seckill.OrderID, reply []string) (a seckill.Admission, err error) {

@@ -51,3 +51,8 @@ func (k keys) lock(p int, u seckill.UserID) string {
 func (k keys) books(v seckill.VoucherID) []string {
 	return []string{k.voucher(v), k.stock(v), k.buyers(v), k.tickets(v)}
 }
+
+// admission are the keys that the selling script takes, in their order.
+func (k keys) admission(v seckill.VoucherID) []string {
+	return append(k.books(v), k.stream(k.partition(v)))
+}

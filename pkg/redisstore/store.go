@@ -40,6 +40,11 @@ type Options struct {
 	LockTTL    time.Duration // of user locks, 10 s
 	Timeout    time.Duration // of one command, 3 s; a shorter context wins
 	PoolSize   int           // connections for commands, 64
+
+	BatchMax     int           // admissions that share a trip to Redis, 128
+	QueueMax     int           // admissions of one partition that wait for a trip, 4096; the next is Overloaded
+	WaitReplicas int           // replicas that must hold an order before it is admitted; 0: none
+	WaitTimeout  time.Duration // how long to wait for them, 500 ms; at most Timeout
 }
 
 func (o Options) withDefaults() Options {
@@ -55,6 +60,15 @@ func (o Options) withDefaults() Options {
 	if o.PoolSize == 0 {
 		o.PoolSize = 64
 	}
+	if o.BatchMax == 0 {
+		o.BatchMax = 128
+	}
+	if o.QueueMax == 0 {
+		o.QueueMax = 4096
+	}
+	if o.WaitTimeout == 0 {
+		o.WaitTimeout = 500 * time.Millisecond
+	}
 	return o
 }
 
@@ -64,6 +78,7 @@ type Store struct {
 	db      redis.UniversalClient // commands
 	reader  redis.UniversalClient // blocking reads, which would starve commands of connections
 	lockTTL time.Duration
+	batches []*batcher // of admissions, one for each partition
 
 	generation atomic.Uint64
 	met        sync.Map // run ids of the servers that were met
@@ -85,6 +100,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.db = redis.NewUniversalClient(s.options(o, cluster, o.PoolSize))
 	s.reader = redis.NewUniversalClient(s.options(o, cluster, max(1, o.Partitions)+2))
+	s.batches = newBatchers(context.WithoutCancel(ctx), s, o)
 	return s, nil
 }
 
@@ -164,7 +180,14 @@ func (s *Store) Ping(ctx context.Context) error {
 	return fault("redisstore.Ping", s.db.Ping(ctx).Err())
 }
 
-// Close ends all connections. Blocked reads end with an error.
+// Close ends all connections. Blocked reads and admissions under way end with an error.
 func (s *Store) Close() error {
-	return errors.Join(s.db.Close(), s.reader.Close())
+	for _, b := range s.batches {
+		b.end()
+	}
+	err := errors.Join(s.db.Close(), s.reader.Close())
+	for _, b := range s.batches {
+		b.out.Wait()
+	}
+	return err
 }

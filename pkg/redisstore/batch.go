@@ -1,0 +1,218 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/openseckill/seckill/lua"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// flightsMax is how many batches of one partition are under way at a time: the next is
+// written while the server works on the one before. More make smaller batches, not more
+// orders.
+const flightsMax = 2
+
+var (
+	errQueueFull = errors.New("as many admissions wait for Redis as may")
+	errClosed    = errors.New("the store is closed")
+	errReplicas  = errors.New("too few replicas hold the order")
+)
+
+// batcher lets the admissions of many requests share one trip to Redis. None waits for a
+// batch to fill: whatever asks while the trips under way are out goes with the next. It
+// has goroutines only while there is something to do.
+type batcher struct {
+	db       redis.UniversalClient
+	keys     keys
+	size     int           // admissions in one trip
+	queueMax int           // admissions that wait for one
+	timeout  time.Duration // of a trip
+	replicas int           // that must hold what was accepted; 0: none
+	patience time.Duration // for the replicas
+
+	life context.Context // of the store
+	stop context.CancelFunc
+	out  sync.WaitGroup
+
+	mu      sync.Mutex
+	queue   []*admitting
+	flights int
+}
+
+// admitting is one caller who waits for an answer.
+type admitting struct {
+	ctx   context.Context
+	order seckill.Order
+	reply chan admitted // with room for one: an answer never waits for a caller who left
+}
+
+type admitted struct {
+	reply []string
+	err   error
+}
+
+func newBatchers(ctx context.Context, s *Store, o Options) []*batcher {
+	bs := make([]*batcher, s.Partitions())
+	for i := range bs {
+		bs[i] = &batcher{
+			db: s.db, keys: s.keys, size: o.BatchMax, queueMax: o.QueueMax, timeout: o.Timeout,
+			replicas: o.WaitReplicas, patience: o.WaitTimeout,
+		}
+		bs[i].life, bs[i].stop = context.WithCancel(ctx)
+	}
+	return bs
+}
+
+// ask gets the script's reply to one order. The end of ctx ends the waiting: an order that
+// was not sent by then is not sent any more, of one that was nobody knows.
+func (b *batcher) ask(ctx context.Context, op string, o seckill.Order) ([]string, error) {
+	a := &admitting{ctx: ctx, order: o, reply: make(chan admitted, 1)}
+	if err := b.join(op, a); err != nil {
+		return nil, err
+	}
+	select {
+	case got := <-a.reply:
+		return got.reply, fault(op, got.err)
+	case <-ctx.Done():
+		return nil, fault(op, context.Cause(ctx))
+	}
+}
+
+// join puts one into the queue, and starts a trip if one more may be under way.
+func (b *batcher) join(op string, a *admitting) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.life.Err() != nil {
+		return fault(op, errClosed)
+	}
+	if len(b.queue) >= b.queueMax {
+		return &seckill.Error{Op: op, Code: seckill.Overloaded, Err: errQueueFull}
+	}
+	b.queue = append(b.queue, a)
+	if b.flights < flightsMax {
+		b.flights++
+		b.out.Go(b.fly)
+	}
+	return nil
+}
+
+// fly makes one trip after the other until nobody waits.
+func (b *batcher) fly() {
+	for batch := b.next(); len(batch) > 0; batch = b.next() {
+		b.run(batch)
+	}
+}
+
+// next takes those who have waited longest and still wait; none ends the flight.
+func (b *batcher) next() (batch []*admitting) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for ; n < len(b.queue) && len(batch) < b.size; n++ {
+		if a := b.queue[n]; a.ctx.Err() == nil {
+			batch = append(batch, a)
+		}
+	}
+	b.queue = b.queue[n:]
+	if len(batch) == 0 {
+		b.queue = nil // its array is as long as the longest queue there was
+		b.flights--
+	}
+	return batch
+}
+
+// run makes one trip, and a second one for those whose script the server did not know: a
+// pipeline does not load it by itself. Outside a request a panic would end the process.
+func (b *batcher) run(batch []*admitting) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer(batch, admitted{err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())})
+		}
+	}()
+	ctx, cancel := context.WithTimeout(b.life, b.timeout)
+	defer cancel()
+	if again := b.trip(ctx, batch, lua.Seckill.EvalSha); len(again) > 0 {
+		b.trip(ctx, again, lua.Seckill.Eval)
+	}
+}
+
+type evaluate func(ctx context.Context, c redis.Scripter, keys []string, args ...any) *redis.Cmd
+
+// trip runs the script for each of the batch in one pipeline, answers them, and returns
+// those to whom the server said that it does not know the script.
+func (b *batcher) trip(ctx context.Context, batch []*admitting, run evaluate) (unknown []*admitting) {
+	node, err := b.node(ctx, batch[0].order.Voucher)
+	if err != nil {
+		answer(batch, admitted{err: err})
+		return nil
+	}
+	pipe, cmds := node.Pipeline(), make([]*redis.Cmd, len(batch))
+	var books []string
+	for i, a := range batch {
+		if i == 0 || a.order.Voucher != batch[i-1].order.Voucher {
+			books = b.keys.admission(a.order.Voucher)
+		}
+		cmds[i] = run(ctx, pipe, books, int64(a.order.User), int64(a.order.ID), int64(a.order.Voucher))
+	}
+	var held *redis.IntCmd
+	if b.replicas > 0 { // once, for all that this connection wrote
+		held = redis.NewIntCmd(ctx, "wait", b.replicas, b.patience.Milliseconds())
+		_ = pipe.Process(ctx, held)
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for i, a := range batch {
+		reply, err := cmds[i].StringSlice()
+		if hasPrefix(err, "NOSCRIPT") {
+			unknown = append(unknown, a)
+			continue
+		}
+		if tag, _ := head(reply); held != nil && tag == "ACCEPTED" {
+			err = b.durable(held)
+		}
+		a.reply <- admitted{reply, err}
+	}
+	return unknown
+}
+
+// node is whom to ask. A cluster's client would send WAIT to any of its nodes, so there it
+// is the client of the one node that holds the voucher.
+func (b *batcher) node(ctx context.Context, v seckill.VoucherID) (redis.UniversalClient, error) {
+	if cluster, ok := b.db.(*redis.ClusterClient); ok && b.replicas > 0 {
+		return cluster.MasterForKey(ctx, b.keys.voucher(v))
+	}
+	return b.db, nil
+}
+
+// answer says the same to all who have no answer yet.
+func answer(batch []*admitting, got admitted) {
+	for _, a := range batch {
+		select {
+		case a.reply <- got:
+		default:
+		}
+	}
+}
+
+// durable reports an acceptance that too few replicas hold. The order stands all the same,
+// and its user's retry finds it.
+func (b *batcher) durable(held *redis.IntCmd) error {
+	n, err := held.Result()
+	if err == nil && n >= int64(b.replicas) {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("%w: %d of %d", errReplicas, n, b.replicas), err)
+}
+
+// end lets nobody join any more, and no further trip begin.
+func (b *batcher) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stop()
+}
