@@ -25,7 +25,7 @@ run: ## serve on :8080 until Ctrl-C, with one open voucher and commands to paste
 
 .PHONY: build
 build: ## build api and worker into bin/, static
-	CGO_ENABLED=0 $(GO) build $(TAGS) -trimpath -o bin/ ./api ./worker
+	CGO_ENABLED=0 $(GO) build $(TAGS) -o bin/ ./api ./worker
 
 .PHONY: servers
 servers: ## install redis-server, mariadb-server and a C compiler where they are missing

@@ -31,7 +31,7 @@ func (r Report) AtRest() bool {
 
 // Audit compares Redis and SQL about one voucher, at any time, and changes nothing.
 func (b *Books) Audit(ctx context.Context, v seckill.VoucherID) (r Report, err error) {
-	r.Voucher = v
+	r.Voucher, r.Drift = v, []Finding{}
 	if _, err := b.sql.Voucher(ctx, v); err != nil {
 		return r, err
 	}

@@ -2,11 +2,11 @@ package seckill
 
 // SQLBooks are the books of a voucher in the database, read at one moment.
 type SQLBooks struct {
-	Total      int64
-	Stock      int64
-	ByStatus   map[Status]int64 // rows of each status
-	ReleaseDue int64            // dead rows whose unit Redis may still count as sold
-	Version    int64
+	Total      int64            `json:"total"`
+	Stock      int64            `json:"stock"`
+	ByStatus   map[Status]int64 `json:"byStatus"`   // rows of each status
+	ReleaseDue int64            `json:"releaseDue"` // dead rows whose unit Redis may still count as sold
+	Version    int64            `json:"version"`
 }
 
 // Live is how many rows hold a unit.
@@ -17,12 +17,12 @@ func (b SQLBooks) Balanced() bool { return b.Stock >= 0 && b.Stock+b.Live() == b
 
 // RedisBooks are the books of a voucher in Redis, read at one moment.
 type RedisBooks struct {
-	State   string // "open", "loading" or "" where there is none
-	Total   int64
-	Stock   int64 // -1: missing or no plain number
-	Buyers  int64
-	Tickets int64
-	Version int64
+	State   string `json:"state"` // "open", "loading" or "" where there is none
+	Total   int64  `json:"total"`
+	Stock   int64  `json:"stock"` // -1: missing or no plain number
+	Buyers  int64  `json:"buyers"`
+	Tickets int64  `json:"tickets"`
+	Version int64  `json:"version"`
 }
 
 // Balanced reports whether stock = max(0, total - buyers) with as many tickets as buyers.
