@@ -155,6 +155,8 @@ func TestWorker(t *testing.T) {
 	m.Reclaimed.Add(3)
 	m.SlotsUsed.Set(2)
 	m.SlotsMax.Set(4)
+	m.Failing("read").Inc()
+	m.Failing("claim")
 	m.Stream(obs.Stream{Waiting: 7, Pending: 5, Lag: 2, Oldest: 1500 * time.Millisecond})
 	require.Subset(t, metrics(t, reg, "seckill_"), []string{
 		`seckill_outcomes_total{outcome="stored"} 1`,
@@ -168,6 +170,8 @@ func TestWorker(t *testing.T) {
 		`seckill_reclaimed_total 3`,
 		`seckill_slots_used 2`,
 		`seckill_slots_max 4`,
+		`seckill_failing{what="read"} 1`,
+		`seckill_failing{what="claim"} 0`,
 		`seckill_stream_waiting 7`,
 		`seckill_stream_pending 5`,
 		`seckill_stream_lag 2`,

@@ -59,6 +59,10 @@ func newGauge(r prometheus.Registerer, name, help string) prometheus.Gauge {
 	return registered(r, prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}))
 }
 
+func newGauges(r prometheus.Registerer, name, help, label string) *prometheus.GaugeVec {
+	return registered(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label}))
+}
+
 func newHistogram(r prometheus.Registerer, name, help string, buckets []float64) prometheus.Histogram {
 	return registered(r, prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}))
 }

@@ -40,7 +40,7 @@ const lagUnknown = -1
 type Worker struct {
 	Lost      prometheus.Counter // pending entries that are gone from the stream
 	Reclaimed prometheus.Counter // entries taken over from a consumer that went silent
-	SlotsUsed prometheus.Gauge   // deliveries in hand now
+	SlotsUsed prometheus.Gauge   // batches in hand now
 	SlotsMax  prometheus.Gauge   // how many may be
 
 	outcomes counters[seckill.Outcome]
@@ -48,6 +48,7 @@ type Worker struct {
 	alerts   counters[Alert]
 	size     prometheus.Histogram
 	stages   map[Stage]prometheus.Observer
+	failing  *prometheus.GaugeVec
 
 	waiting, pending, lag, oldest prometheus.Gauge
 }
@@ -57,8 +58,8 @@ func NewWorker(r prometheus.Registerer) *Worker {
 	m := &Worker{
 		Lost:      newCounter(r, "seckill_lost_total", "Pending entries that are gone from the stream."),
 		Reclaimed: newCounter(r, "seckill_reclaimed_total", "Entries taken over from a consumer that went silent."),
-		SlotsUsed: newGauge(r, "seckill_slots_used", "Deliveries in hand now."),
-		SlotsMax:  newGauge(r, "seckill_slots_max", "How many deliveries may be in hand at a time."),
+		SlotsUsed: newGauge(r, "seckill_slots_used", "Batches in hand now."),
+		SlotsMax:  newGauge(r, "seckill_slots_max", "How many batches may be in hand at a time."),
 		outcomes: newCounters(r, "seckill_outcomes_total", "What became of deliveries.", "outcome",
 			seckill.Outcomes()...),
 		buried: newCounters(r, "seckill_buried_total", "Messages buried in the dead stream.", "reason",
@@ -67,6 +68,7 @@ func NewWorker(r prometheus.Registerer) *Worker {
 			AlertShort, AlertIDClash, AlertLost),
 		size:    newHistogram(r, "seckill_batch_size", "Deliveries handled in one transaction.", sizeBuckets),
 		stages:  make(map[Stage]prometheus.Observer),
+		failing: newGauges(r, "seckill_failing", "Streams of which this fails now, and is tried ever more seldom until it works.", "what"),
 		waiting: newGauge(r, "seckill_stream_waiting", "Entries in the order stream: accepted, and not yet settled."),
 		pending: newGauge(r, "seckill_stream_pending", "Entries read by a worker, and not yet settled."),
 		lag:     newGauge(r, "seckill_stream_lag", "Entries no worker has read; -1: unknown."),
@@ -94,6 +96,9 @@ func (m *Worker) Batch(n int) { m.size.Observe(float64(n)) }
 
 // Stage tells how long one of the three stages of a batch took.
 func (m *Worker) Stage(s Stage, took time.Duration) { observe(m.stages[s], took) }
+
+// Failing is how many streams fail at what now, a verb such as "read".
+func (m *Worker) Failing(what string) prometheus.Gauge { return m.failing.WithLabelValues(what) }
 
 // Stream is the state of the order stream, all its partitions together.
 type Stream struct {

@@ -1,6 +1,7 @@
-// Package app puts the worker together: the consumer, the sweep that gives units back, and
-// the syncs that they ask for, on top of the two stores. It and main are the only places
-// of the worker that see both sides; the demo and the end-to-end tests start from here.
+// Package app puts the worker together: the consumer, the sweep that gives units back, the
+// syncs that they ask for, and what looks after the streams, on top of the two stores. It
+// and main are the only places of the worker that see both sides; the demo and the
+// end-to-end tests start from here.
 package app
 
 import (
@@ -21,6 +22,7 @@ import (
 	"github.com/openseckill/seckill/pkg/sqlstore"
 	"github.com/openseckill/seckill/worker/internal/consume"
 	"github.com/openseckill/seckill/worker/internal/fulfil"
+	"github.com/openseckill/seckill/worker/internal/pace"
 	"github.com/openseckill/seckill/worker/internal/release"
 )
 
@@ -33,6 +35,15 @@ type Options struct {
 	BatchMax    int           // orders in one transaction (512)
 	ClaimIdle   time.Duration // silence after which another consumer's messages are taken over (30s)
 	AttemptsMax int64         // deliveries before a message is handled alone (5)
+	Silence     time.Duration // after which a consumer that holds nothing leaves the group (10 ClaimIdle, at least 5m)
+}
+
+func (o Options) withDefaults() Options {
+	o.BatchMax = cmp.Or(o.BatchMax, 512)
+	o.ClaimIdle = cmp.Or(o.ClaimIdle, 30*time.Second)
+	o.AttemptsMax = cmp.Or(o.AttemptsMax, 5)
+	o.Silence = cmp.Or(o.Silence, max(silenceClaims*o.ClaimIdle, silenceMin))
+	return o
 }
 
 // Deps is what a Worker works with; all of it is needed. The caller closes the stores once
@@ -51,16 +62,23 @@ type Worker struct {
 	consumer *consume.Consumer
 	releaser *release.Releaser
 	resync   *resync
+	watch    *watch
+	janitor  *janitor
 }
 
 // New puts a Worker together without starting it.
 func New(d Deps) *Worker {
+	d.Options = d.Options.withDefaults()
+	meter := obs.NewWorker(d.Registry)
 	w := &Worker{
 		deps:     d,
-		releaser: release.New(d.SQL, d.Redis, d.Log),
+		releaser: release.New(d.SQL, d.Redis, meter, d.Log),
 		resync:   newResync(books.New(d.Redis, d.SQL, d.Log), d.Log),
+		watch:    &watch{streams: d.Redis, meter: meter, trouble: pace.NewTrouble(d.Log, meter, "watch")},
+		janitor: &janitor{
+			groups: d.Redis, silence: d.Options.Silence, trouble: pace.NewTrouble(d.Log, meter, "retire"), log: d.Log,
+		},
 	}
-	meter := obs.NewWorker(d.Registry)
 	handler := fulfil.New(fulfil.Deps{
 		Ledger: d.SQL, Sale: d.Redis, Giver: w.releaser, Resync: w.resync.ask, Meter: meter, Log: d.Log,
 	})
@@ -68,9 +86,9 @@ func New(d Deps) *Worker {
 		consume.Options{
 			Name:        d.Options.Consumer,
 			Partitions:  d.Redis.Partitions(),
-			BatchMax:    cmp.Or(d.Options.BatchMax, 512),
-			ClaimIdle:   cmp.Or(d.Options.ClaimIdle, 30*time.Second),
-			AttemptsMax: cmp.Or(d.Options.AttemptsMax, 5),
+			BatchMax:    d.Options.BatchMax,
+			ClaimIdle:   d.Options.ClaimIdle,
+			AttemptsMax: d.Options.AttemptsMax,
 		},
 		consume.Deps{
 			Stream: d.Redis, Ends: d.Redis, Tries: d.Redis, Handler: handler, Ping: w.ping, Meter: meter, Log: d.Log,
@@ -82,7 +100,8 @@ func New(d Deps) *Worker {
 // cuts short. What is not settled by then stays pending for another worker. Outages are
 // waited out: an error is a bug.
 func (w *Worker) Run(intake, work context.Context) error {
-	return run.All(intake, work, w.consumer.Run, w.releaser.Run, w.resync.run)
+	return run.All(intake, work, w.consumer.Run, w.releaser.Run, w.resync.run,
+		run.Every(watchEvery, w.watch.look), w.janitor.run)
 }
 
 // Ready returns nil, or which store does not answer.

@@ -34,10 +34,10 @@ func newLane(c *Consumer, p int) *lane {
 		p:        p,
 		slots:    make(chan struct{}, c.Slots),
 		parking:  make(chan struct{}, c.Slots*parkedPerSlot),
-		reading:  pace.NewTrouble(log, "read"),
-		claiming: pace.NewTrouble(log, "claim"),
-		handling: pace.NewTrouble(log, "store"),
-		ending:   pace.NewTrouble(log, "settle"),
+		reading:  pace.NewTrouble(log, c.Meter, "read"),
+		claiming: pace.NewTrouble(log, c.Meter, "claim"),
+		handling: pace.NewTrouble(log, c.Meter, "store"),
+		ending:   pace.NewTrouble(log, c.Meter, "settle"),
 	}
 }
 

@@ -262,11 +262,11 @@ func (w *world) state() string {
 
 func (w *world) fulfiller(t *testing.T) *fulfil.Fulfiller {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
+	log, meter := slog.New(slog.DiscardHandler), obs.NewWorker(prometheus.NewRegistry())
 	return fulfil.New(fulfil.Deps{
-		Ledger: w, Sale: w, Giver: release.New(w, w, log),
+		Ledger: w, Sale: w, Giver: release.New(w, w, meter, log),
 		Resync: func(seckill.VoucherID) { w.resync++ },
-		Meter:  obs.NewWorker(prometheus.NewRegistry()), Log: log,
+		Meter:  meter, Log: log,
 	})
 }
 

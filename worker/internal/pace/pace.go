@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/openseckill/seckill/pkg/run"
 )
 
@@ -24,23 +26,33 @@ func Between(low, high time.Duration) time.Duration { return low + rand.N(high-l
 // Around returns d give or take a fifth.
 func Around(d time.Duration) time.Duration { return Between(d-d/5, d+d/5) }
 
+type meter interface {
+	Failing(what string) prometheus.Gauge
+}
+
 // Trouble logs when something begins to fail and when it works again, never each try in
-// between: an outage of an hour is two lines. It is safe for concurrent use.
+// between: an outage of an hour is two lines, and a metric for as long as it lasts. It is
+// safe for concurrent use.
 type Trouble struct {
-	log  *slog.Logger
-	what string
-	bad  atomic.Bool
+	log     *slog.Logger
+	what    string
+	bad     atomic.Bool
+	failing prometheus.Gauge
 }
 
 // NewTrouble watches what, a verb such as "read".
-func NewTrouble(log *slog.Logger, what string) *Trouble { return &Trouble{log: log, what: what} }
+func NewTrouble(log *slog.Logger, m meter, what string) *Trouble {
+	return &Trouble{log: log, what: what, failing: m.Failing(what)}
+}
 
 // Note takes the result of one more try.
 func (t *Trouble) Note(err error) {
 	switch {
 	case err != nil && t.bad.CompareAndSwap(false, true):
+		t.failing.Inc()
 		t.log.Warn("it fails, and is tried until it works", "what", t.what, "err", err)
 	case err == nil && t.bad.CompareAndSwap(true, false):
+		t.failing.Dec()
 		t.log.Info("it works again", "what", t.what)
 	}
 }

@@ -9,7 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+
+	"github.com/openseckill/seckill/pkg/obs"
 )
 
 func TestBackoff(t *testing.T) {
@@ -41,14 +45,18 @@ func TestAround(t *testing.T) {
 
 func TestTrouble(t *testing.T) {
 	var out bytes.Buffer
-	trouble := NewTrouble(slog.New(slog.NewTextHandler(&out, nil)), "read")
+	meter := obs.NewWorker(prometheus.NewRegistry())
+	failing := func() float64 { return testutil.ToFloat64(meter.Failing("read")) }
+	trouble := NewTrouble(slog.New(slog.NewTextHandler(&out, nil)), meter, "read")
 	trouble.Note(nil)
 	require.Empty(t, out.String(), "what works is not news")
 	for range 1000 {
 		trouble.Note(errors.New("EOF"))
 	}
+	require.Equal(t, 1.0, failing())
 	trouble.Note(nil)
 	trouble.Note(nil)
+	require.Zero(t, failing())
 	require.Equal(t, 2, strings.Count(out.String(), "\n"), out.String())
 	require.Contains(t, out.String(), "what=read err=EOF")
 }

@@ -1,6 +1,6 @@
 // Package release gives the units of dead orders back to the sale: those of the worker's
 // own refusals at once, those of cancelled orders by a sweep that any number of workers
-// run side by side. It may import seckill, run and pace, never a store.
+// run side by side. It may import seckill, obs, run and pace, never a store.
 package release
 
 import (
@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/worker/internal/pace"
@@ -39,8 +40,8 @@ type Releaser struct {
 }
 
 // New returns a Releaser that reads dead orders from l and gives their units back to s.
-func New(l ledger, s sale, log *slog.Logger) *Releaser {
-	return &Releaser{ledger: l, sale: s, trouble: pace.NewTrouble(log, "release")}
+func New(l ledger, s sale, m *obs.Worker, log *slog.Logger) *Releaser {
+	return &Releaser{ledger: l, sale: s, trouble: pace.NewTrouble(log, m, "release")}
 }
 
 // GiveBack takes a dead order out of Redis, once its dead row is committed. Where the user

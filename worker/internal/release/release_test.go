@@ -11,8 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -73,6 +75,8 @@ func orders(n int) []seckill.Order {
 	return all
 }
 
+func meter() *obs.Worker { return obs.NewWorker(prometheus.NewRegistry()) }
+
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func TestGiveBack(t *testing.T) {
@@ -87,7 +91,7 @@ func TestGiveBack(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b := &row.books
-			require.NoError(t, New(b, b, quiet()).GiveBack(t.Context(), orders(1)[0]))
+			require.NoError(t, New(b, b, meter(), quiet()).GiveBack(t.Context(), orders(1)[0]))
 			require.Equal(t, row.calls, b.calls)
 		})
 	}
@@ -96,13 +100,13 @@ func TestGiveBack(t *testing.T) {
 func TestSweep(t *testing.T) {
 	t.Run("an order that fails by itself holds up no other", func(t *testing.T) {
 		b := &books{due: orders(3), fail: map[seckill.OrderID]error{1: seckill.Internal}}
-		_, err := New(b, b, quiet()).sweep(t.Context())
+		_, err := New(b, b, meter(), quiet()).sweep(t.Context())
 		require.ErrorIs(t, err, seckill.Internal)
 		require.Equal(t, []string{"due", "release 1", "release 2", "release 3", "done 2"}, b.calls)
 	})
 	t.Run("where nothing answers it stops at once and keeps what it did", func(t *testing.T) {
 		b := &books{due: orders(3), fail: map[seckill.OrderID]error{2: seckill.Unavailable}}
-		_, err := New(b, b, quiet()).sweep(t.Context())
+		_, err := New(b, b, meter(), quiet()).sweep(t.Context())
 		require.ErrorIs(t, err, seckill.Unavailable)
 		require.Equal(t, []string{"due", "release 1", "release 2", "done 1"}, b.calls)
 	})
@@ -112,7 +116,7 @@ func TestRun(t *testing.T) {
 	t.Run("full pages follow each other at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := &books{due: orders(2*pageMax + 1)}
-			r := New(b, b, quiet())
+			r := New(b, b, meter(), quiet())
 			intake, end := context.WithTimeout(t.Context(), every+time.Millisecond)
 			defer end()
 			require.NoError(t, r.Run(intake, t.Context()))
@@ -125,7 +129,7 @@ func TestRun(t *testing.T) {
 			b := &books{down: time.Now().Add(time.Hour)}
 			intake, end := context.WithTimeout(t.Context(), time.Hour+10*time.Second)
 			defer end()
-			require.NoError(t, New(b, b, slog.New(slog.NewTextHandler(&out, nil))).Run(intake, t.Context()))
+			require.NoError(t, New(b, b, meter(), slog.New(slog.NewTextHandler(&out, nil))).Run(intake, t.Context()))
 			require.Less(t, len(b.calls), 4000, "about one try every two seconds")
 			require.Equal(t, 2, strings.Count(out.String(), "what=release"), out.String())
 		})
