@@ -30,6 +30,7 @@ func runServe(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	log := obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format)
+	slog.SetDefault(log) // the database driver knows no other
 	return run.Main(cmd.Context(), stopMax, log, func(intake, work context.Context) error {
 		return serve(intake, work, cfg, log)
 	})
@@ -74,7 +75,7 @@ func listen(intake, work context.Context, cfg config.API, api *app.API, log *slo
 	log.Info("serving", "http", public.Addr().String(), "ops", ops.Addr().String(), "version", version())
 	operators := run.NewServer(api.Ops())
 	operators.WriteTimeout = profileMax // a CPU profile takes 30 s and more
-	return run.All(intake, work,
+	return run.All(intake, work, api.Run,
 		run.HTTP(public, run.NewServer(api.Handler())),
 		run.HTTP(ops, operators))
 }

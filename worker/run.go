@@ -30,6 +30,7 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	log := obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format)
+	slog.SetDefault(log) // the database driver knows no other
 	return run.Main(cmd.Context(), stopMax, log, func(intake, work context.Context) (err error) {
 		s, err := open(intake, cfg)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -33,7 +34,7 @@ func parseDSN(dsn string) (*mysql.Config, error) {
 	c.ClientFoundRows = true
 	c.InterpolateParams = true // one round trip for each statement instead of two
 	c.RejectReadOnly = true    // after a failover, look for the new primary
-	c.Logger = driverLog{}
+	c.Logger = new(driverLog)
 	c.Timeout = orDefault(c.Timeout, dialTimeout)
 	c.ReadTimeout = orDefault(c.ReadTimeout, readTimeout)
 	c.WriteTimeout = orDefault(c.WriteTimeout, writeTimeout)
@@ -54,8 +55,18 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
+// driverQuiet is how long the driver is not listened to after it was: in an outage it has the
+// same to say of every connection, a few times a second for as long as it lasts.
+const driverQuiet = time.Minute
+
 // driverLog puts what the driver has to say, mostly of connections that broke, into the
 // program's own log.
-type driverLog struct{}
+type driverLog struct{ quietUntil atomic.Int64 } // Unix ns
 
-func (driverLog) Print(v ...any) { slog.Warn("mysql driver", "message", fmt.Sprint(v...)) }
+func (l *driverLog) Print(v ...any) {
+	now, until := time.Now(), l.quietUntil.Load()
+	if now.UnixNano() < until || !l.quietUntil.CompareAndSwap(until, now.Add(driverQuiet).UnixNano()) {
+		return
+	}
+	slog.Warn("mysql driver; more of it is left out for a while", "message", fmt.Sprint(v...), "while", driverQuiet)
+}

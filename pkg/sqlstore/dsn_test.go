@@ -1,6 +1,9 @@
 package sqlstore
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,4 +61,18 @@ func TestPingWithoutAServer(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, s.Ping(t.Context()), seckill.Unavailable)
 	require.NoError(t, s.Close())
+}
+
+// C22: in an outage the driver has the same to say of every connection.
+func TestDriverLogIsShort(t *testing.T) {
+	var out bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	l := new(driverLog)
+	for range 1000 {
+		l.Print("packets.go:58", "unexpected EOF")
+	}
+	require.Equal(t, 1, strings.Count(out.String(), "\n"), out.String())
+	require.Contains(t, out.String(), "unexpected EOF")
 }
