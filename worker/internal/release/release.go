@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	every   = time.Second
-	pageMax = 500 // orders in one sweep
+	every    = time.Second
+	pageMax  = 500              // orders in one sweep
+	sweepMax = 10 * time.Second // for one sweep: a silent database is asked anew after it
 )
 
 type ledger interface {
@@ -73,12 +74,16 @@ func (r *Releaser) free(ctx context.Context, o seckill.Order) error {
 	return err
 }
 
-// Run sweeps about once a second until intake ends; the sweep in hand is cut short only by
-// the end of work. It returns nil.
-func (r *Releaser) Run(intake, work context.Context) error {
+// Run sweeps about once a second until intake ends, which cuts the sweep in hand short: any
+// worker finishes it later, and a database that is silent must not hold up the stop. It
+// returns nil.
+func (r *Releaser) Run(intake, _ context.Context) error {
 	failing := pace.NewBackoff()
 	for err := run.Wait(intake, pace.Between(0, every)); err == nil; {
-		full, fault := r.sweep(work)
+		full, fault := r.sweep(intake)
+		if intake.Err() != nil {
+			return nil
+		}
 		r.trouble.Note(fault)
 		switch {
 		case fault != nil:
@@ -95,6 +100,8 @@ func (r *Releaser) Run(intake, work context.Context) error {
 
 // sweep gives back one page of dead orders; full says that there may be more.
 func (r *Releaser) sweep(ctx context.Context) (full bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sweepMax)
+	defer cancel()
 	due, err := r.ledger.ReleasesDue(ctx, pageMax)
 	if err != nil || len(due) == 0 {
 		return false, err
