@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"database/sql"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,12 +10,9 @@ import (
 )
 
 // lockVoucher keeps every deduction waiting until unlock is called.
-func (s *stage) lockVoucher(dsn string) (unlock func()) {
+func (s *stage) lockVoucher() (unlock func()) {
 	s.t.Helper()
-	db, err := sql.Open("mysql", dsn)
-	require.NoError(s.t, err)
-	s.t.Cleanup(func() { require.NoError(s.t, db.Close()) })
-	tx, err := db.BeginTx(s.t.Context(), nil)
+	tx, err := s.raw.BeginTx(s.t.Context(), nil)
 	require.NoError(s.t, err)
 	_, err = tx.ExecContext(s.t.Context(), "SELECT id FROM seckill_voucher WHERE id = ? FOR UPDATE", s.voucher)
 	require.NoError(s.t, err)
@@ -63,9 +59,8 @@ func TestOutageOfRedis(t *testing.T) {
 // they are in its memory alone, and still each becomes a row.
 func TestLostInHand(t *testing.T) {
 	t.Parallel()
-	dsn := sqltest.New(t)
-	s := newStageOn(t, redistest.New(t), dsn, 0, 10)
-	unlock := s.lockVoucher(dsn)
+	s := newStage(t, 10)
+	unlock := s.lockVoucher()
 	s.buy(5)
 	s.work("w1")
 	require.Eventually(t, func() bool { return s.pending() == 5 }, soon, poll)
@@ -81,9 +76,8 @@ func TestLostInHand(t *testing.T) {
 // (1205) or the batch's time is over: the order stays, and is stored later.
 func TestTransient(t *testing.T) {
 	t.Parallel()
-	dsn := sqltest.New(t)
-	s := newStageOn(t, redistest.New(t), dsn, 0, 10)
-	unlock := s.lockVoucher(dsn)
+	s := newStage(t, 10)
+	unlock := s.lockVoucher()
 	s.buy(5)
 	s.work("w1")
 	delivered := func() bool { // claimed from itself, too, without being handled twice at once

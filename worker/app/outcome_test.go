@@ -2,15 +2,12 @@ package app_test
 
 import (
 	"context"
-	"database/sql"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/openseckill/seckill/pkg/redistest"
 	"github.com/openseckill/seckill/pkg/seckill"
-	"github.com/openseckill/seckill/pkg/sqltest"
 )
 
 // ghost lets a consumer that then dies take all that waits, and deliver it so many times.
@@ -137,15 +134,11 @@ func TestBusy(t *testing.T) {
 // TestGiveBack covers orders that die after they were stored: the sweep finds them.
 func TestGiveBack(t *testing.T) {
 	t.Parallel()
-	dsn := sqltest.New(t)
-	s := newStageOn(t, redistest.New(t), dsn, 0, 3)
+	s := newStage(t, 3)
 	bought := s.buy(3)
 	s.work("w1")
 	s.awaitRest(3)
-	db, err := sql.Open("mysql", dsn)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tx, err := db.BeginTx(t.Context(), nil)
+	tx, err := s.raw.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	for _, query := range []string{
 		"UPDATE voucher_order SET status = 'cancelled', release_due = 1 WHERE id = ?",

@@ -1,14 +1,13 @@
 package app_test
 
 import (
-	"context"
+	"database/sql"
 	"log/slog"
 	"os"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/openseckill/seckill/pkg/books"
@@ -38,6 +37,8 @@ var (
 type stage struct {
 	t       *testing.T
 	server  *redistest.Server
+	dsn     string
+	raw     *sql.DB                        // past the store
 	do      func(args ...any) (any, error) // one Redis command
 	redis   *redisstore.Store
 	sql     *sqlstore.Store
@@ -52,12 +53,15 @@ func newStage(t *testing.T, total int64) *stage {
 
 func newStageOn(t *testing.T, server *redistest.Server, dsn string, partitions int, total int64) *stage {
 	t.Helper()
-	s := &stage{t: t, server: server}
-	raw := s.server.ClientOf(t)
-	s.do = func(args ...any) (any, error) { return raw.Do(t.Context(), args...).Result() }
+	s := &stage{t: t, server: server, dsn: dsn}
+	client := s.server.ClientOf(t)
+	s.do = func(args ...any) (any, error) { return client.Do(t.Context(), args...).Result() }
 	var err error
+	s.raw, err = sql.Open("mysql", dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.raw.Close()) })
 	s.redis, err = redisstore.Open(t.Context(), redisstore.Options{
-		Addrs: []string{s.server.Addr()}, Partitions: partitions, LockTTL: 900 * time.Millisecond,
+		Addrs: []string{s.server.Addr()}, Partitions: partitions, LockTTL: lockTTL,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.redis.Close()) })
@@ -129,25 +133,13 @@ func (s *stage) store(o seckill.Order) {
 	require.Equal(s.t, seckill.Stored, verdicts[0].Outcome)
 }
 
-// work runs a worker; the function returned stops it, as does the end of the test.
+// work runs a worker on the stage's own stores; the function returned stops it, as does
+// the end of the test.
 func (s *stage) work(name string) (stop func()) {
 	s.t.Helper()
-	w := app.New(app.Deps{
-		Redis: s.redis, SQL: s.sql, Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-		Options: app.Options{Consumer: name, BatchMax: 100, ClaimIdle: time.Second},
+	return s.run(app.Deps{
+		Redis: s.redis, SQL: s.sql, Log: slog.New(slog.DiscardHandler), Options: app.Options{Consumer: name, BatchMax: 100},
 	})
-	intake, end := context.WithCancel(s.t.Context())
-	work, cut := context.WithCancel(context.WithoutCancel(s.t.Context()))
-	done := make(chan error, 1)
-	go func() { done <- w.Run(intake, work) }()
-	stop = func() {
-		end()
-		require.NoError(s.t, <-done)
-		cut()
-		done <- nil
-	}
-	s.t.Cleanup(stop)
-	return stop
 }
 
 func (s *stage) status(o seckill.Order) (seckill.Status, seckill.Reason) {
