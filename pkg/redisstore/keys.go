@@ -9,6 +9,7 @@ import (
 const (
 	group   = "seckillGroup"
 	settled = "seckill:settled" // channel: ids of orders whose status left queued
+	changed = "seckill:changed" // channel: ids of vouchers that can sell what they could not before
 )
 
 // keys builds every key name there is; Lua and the other files build none. With partitions

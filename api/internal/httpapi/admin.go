@@ -3,11 +3,9 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"github.com/openseckill/seckill/pkg/seckill"
 )
@@ -83,9 +81,7 @@ func (a *API) present(ctx context.Context, v seckill.Voucher) *voucherOutput {
 
 // patient lets an answer take as long as a sync may.
 func patient(ctx huma.Context, next func(huma.Context)) {
-	c := humagin.Unwrap(ctx)
-	// Not every connection has deadlines; one that has none needs no longer one.
-	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(syncMax + time.Second))
+	deadline(ctx, syncMax+time.Second)
 	next(ctx)
 }
 

@@ -51,6 +51,7 @@ type API struct {
 	pages   *memo[page, []shown]
 	sales   *memo[struct{}, []seckill.VoucherID]
 	resync  *resync
+	hub     *hub
 
 	engine  *gin.Engine
 	doc     *huma.OpenAPI
@@ -62,7 +63,7 @@ func New(d Deps) *API {
 	a := &API{
 		auth: d.Auth, ids: d.IDs, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
 		books: d.Books, meter: d.Meter, log: d.Log, now: d.Now,
-		resync: newResync(d.Books, d.Log, d.Now),
+		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(),
 	}
 	a.voucher = newMemo(d.Now, a.loadVoucher)
 	a.pages = newMemo(d.Now, a.loadPage)
@@ -78,6 +79,15 @@ func (a *API) Handler() http.Handler { return a.engine }
 
 // OpenAPI describes every route.
 func (a *API) OpenAPI() *huma.OpenAPI { return a.doc }
+
+// Settled wakes those who wait for the status of these orders.
+func (a *API) Settled(ids []seckill.OrderID) { a.hub.wake(ids) }
+
+// Resumed lets everybody who waits look again: messages may have been missed.
+func (a *API) Resumed() { a.hub.wakeAll() }
+
+// Drain answers those who wait with what is known, and lets nobody wait any more.
+func (a *API) Drain() { a.hub.end() }
 
 // Close ends the syncs that run in the background and waits for them.
 func (a *API) Close() { a.resync.close() }

@@ -40,17 +40,30 @@ type orderView struct {
 
 type orderInput struct {
 	OrderID string `path:"orderId" doc:"Order id, canonical decimal"`
+	Wait    string `query:"wait" doc:"How long to wait while the order is queued, up to 30s" example:"10s"`
 }
 
 type orderOutput struct{ Body orderView }
 
-// getOrder finds an order from the moment of its 202. The ticket is read first and the row
-// second: an order leaves Redis only after its row is there, so one of the two is seen.
+// getOrder answers at once or, with wait, when the order is no longer queued.
 func (a *API) getOrder(ctx context.Context, in *orderInput) (*orderOutput, error) {
 	id, err := orderID(in.OrderID)
 	if err != nil {
 		return nil, err
 	}
+	wait, err := parseWait(in.Wait)
+	if err != nil {
+		return nil, err
+	}
+	if wait == 0 {
+		return a.lookUp(ctx, id)
+	}
+	return a.await(ctx, id, wait)
+}
+
+// lookUp finds an order from the moment of its 202. The ticket is read first and the row
+// second: an order leaves Redis only after its row is there, so one of the two is seen.
+func (a *API) lookUp(ctx context.Context, id seckill.OrderID) (*orderOutput, error) {
 	who := caller(ctx)
 	sales, err := a.sales.get(ctx, struct{}{})
 	if err != nil {

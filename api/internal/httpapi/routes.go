@@ -24,7 +24,7 @@ func (a *API) register() {
 	huma.Register(api, huma.Operation{
 		OperationID: "getOrder", Method: http.MethodGet, Path: "/api/v1/orders/{orderId}",
 		Summary: "An order, from the moment it was accepted", Security: bearer,
-		Middlewares: huma.Middlewares{a.signedIn},
+		Middlewares: huma.Middlewares{a.signedIn, enduring},
 	}, a.getOrder)
 	huma.Register(api, huma.Operation{
 		OperationID: "listVouchers", Method: http.MethodGet, Path: "/api/v1/vouchers",
