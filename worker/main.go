@@ -35,6 +35,7 @@ func command() *cobra.Command {
 		&cobra.Command{Use: "run", Short: "Store orders until told to stop; start as many as you like", Args: noArgs, RunE: runWorker},
 		vouchersCommand("sync", "Rebuild Redis from SQL", syncOne),
 		vouchersCommand("audit", "Check the books of Redis and SQL; exit 1 on drift", auditOne),
+		deadCommand(),
 	)
 	return root
 }

@@ -27,6 +27,9 @@ func (s *Store) Dead(ctx context.Context, p int, after string, count int) ([]sec
 
 // DropDead deletes a buried message. False: there is none of this id.
 func (s *Store) DropDead(ctx context.Context, id seckill.DeadID) (dropped bool, err error) {
+	if id.Partition >= s.Partitions() {
+		return false, nil
+	}
 	tx := s.db.TxPipeline()
 	n := tx.XDel(ctx, s.keys.dead(id.Partition), id.Entry)
 	tx.HDel(ctx, s.keys.replays(id.Partition), id.Entry)
@@ -41,6 +44,9 @@ func (s *Store) DropDead(ctx context.Context, id seckill.DeadID) (dropped bool, 
 // readable user and voucher Invalid; the refusals are those of Admit, and leave it buried.
 func (s *Store) Replay(ctx context.Context, id seckill.DeadID, fresh seckill.OrderID) (seckill.Order, error) {
 	const op = "redisstore.Replay"
+	if id.Partition >= s.Partitions() {
+		return seckill.Order{}, noSuchDead(op, id)
+	}
 	found, err := s.deadRange(ctx, op, id.Partition, id.Entry, id.Entry, 1)
 	if err != nil {
 		return seckill.Order{}, err

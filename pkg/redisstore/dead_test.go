@@ -158,6 +158,11 @@ func TestReplayRefused(t *testing.T) {
 	require.NoError(t, s.Shut(t.Context(), voucher))
 	refused(id, seckill.NotReady)
 	refused(seckill.DeadID{Entry: "1-1"}, seckill.OrderNotFound)
+	elsewhere := seckill.DeadID{Partition: 1, Entry: id.Entry}
+	refused(elsewhere, seckill.OrderNotFound)
+	dropped, err := s.DropDead(t.Context(), elsewhere)
+	require.NoError(t, err)
+	require.False(t, dropped)
 }
 
 func TestReplayTogether(t *testing.T) {
