@@ -55,6 +55,7 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, b.Balanced())
 		require.EqualValues(t, 1, b.Stock)
+		replayOne(t, s, p, ds[1].Order)
 	}
 	all := []seckill.VoucherID{1001, 1002, 1003, 1004}
 	left, err := s.Left(t.Context(), all)
@@ -67,4 +68,32 @@ func TestCluster(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 10, last)
 	require.NoError(t, s.Announce(t.Context(), []seckill.OrderID{1}))
+}
+
+// replayOne replays the one message that is buried in p, and lets everything end there.
+func replayOne(t *testing.T, s *Store, p int, buried seckill.Order) {
+	t.Helper()
+	dead, err := s.Dead(t.Context(), p, "", 10)
+	require.NoError(t, err)
+	require.Len(t, dead, 1)
+	require.Equal(t, p, dead[0].ID.Partition)
+	require.Equal(t, buried, dead[0].Order)
+	anew, err := s.Replay(t.Context(), dead[0].ID, buried.ID+50)
+	require.NoError(t, err)
+	require.Equal(t, buried.ID+50, anew.ID)
+
+	ds, err := s.Read(t.Context(), p, "a", 10, short)
+	require.NoError(t, err)
+	require.Equal(t, anew, ds[0].Order)
+	info, err := s.StreamInfo(t.Context(), p)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, info.Length)
+	require.EqualValues(t, 1, info.Pending)
+	_, err = s.Settle(t.Context(), p, entriesOf(ds))
+	require.NoError(t, err)
+	_, err = s.Release(t.Context(), anew)
+	require.NoError(t, err)
+	names, err := s.Retire(t.Context(), p, 0)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"a", "b"}, names)
 }
