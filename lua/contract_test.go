@@ -206,7 +206,7 @@ func TestContractCanFail(t *testing.T) {
 		{"no name", "adopt", "-- adopt:", "-- adopt", "the first line"},
 		{"no replay line", "adopt", "-- REPLAY", "-- ", "no REPLAY"},
 		{"a place left out", "adopt", "-- ARGV[2]", "-- ARGV[4]", "stands where ARGV[2] belongs"},
-		{"an argument that is not declared", "adopt", "ARGV[3])", "ARGV[3], ARGV[4])", "is used and not declared"},
+		{"an argument that is not declared", "adopt", "ARGV[3])", "ARGV[3], ARGV[9])", "is used and not declared"},
 		{"an argument that is not used", "adopt", "ARGV[1], ARGV[3]", "ARGV[1], ARGV[1]", "ARGV[3] is declared and not used"},
 		{"a key that is not declared", "settle", "'XDEL', KEYS[1]", "'XDEL', KEYS[2]", "KEYS[2] is used and not declared"},
 		{"an answer that is not declared", "release", "return {'NOT_HELD'}", "return {'GONE'}", "RETURNS declares"},

@@ -7,6 +7,8 @@
 -- ARGV[1]  user    user id
 -- ARGV[2]  read    order id that the ticket named when it was read, "" for none
 -- ARGV[3]  live    order id of the live row
+-- ARGV[4]  channel that hears of it
+-- ARGV[5]  voucher voucher id
 -- USES     books
 -- RETURNS  {"MARKED", left}  {"NOT_HELD"}  {"NOT_LOADED"}
 -- REPLAY   safe: the second run finds another ticket than the one that was read
@@ -22,6 +24,7 @@ if (redis.call('HGET', KEYS[4], user) or '') ~= ARGV[2] then
   return {'NOT_HELD'}
 end
 
+redis.call('PUBLISH', ARGV[4], ARGV[5])
 redis.call('SADD', KEYS[3], user)
 redis.call('HSET', KEYS[4], user, live)
 local left = string.format('%.0f', math.max(0, total - redis.call('SCARD', KEYS[3])))

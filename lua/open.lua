@@ -9,6 +9,8 @@
 -- ARGV[3]  begin   Unix ms, inclusive
 -- ARGV[4]  end     Unix ms, exclusive
 -- ARGV[5]  version of the voucher as SQL had it
+-- ARGV[6]  channel that hears of it
+-- ARGV[7]  voucher voucher id
 -- USES     books
 -- RETURNS  {"OPEN", left}  {"STALE"}  {"UNEVEN"}
 -- REPLAY   safe: the second run finds what the first one opened and changes nothing
@@ -26,6 +28,7 @@ if held ~= redis.call('HLEN', KEYS[4]) then
 end
 
 local left = string.format('%.0f', math.max(0, tonumber(ARGV[2]) - held))
+redis.call('PUBLISH', ARGV[6], ARGV[7])
 redis.call('SET', KEYS[2], left)
 redis.call('HSET', KEYS[1], 'state', 'open', 'total', ARGV[2], 'begin', ARGV[3], 'end', ARGV[4], 'version', ARGV[5])
 return {'OPEN', left}

@@ -6,6 +6,8 @@
 -- KEYS[4]  tickets hash    user id -> order id
 -- ARGV[1]  user    user id
 -- ARGV[2]  order   order id that is given up
+-- ARGV[3]  channel that hears of it
+-- ARGV[4]  voucher voucher id
 -- USES     books
 -- RETURNS  {"RELEASED", left}  {"NOT_HELD"}
 -- REPLAY   safe: the second run finds no ticket of this order and changes nothing
@@ -18,6 +20,7 @@ end
 local v = redis.call('HMGET', KEYS[1], 'state', 'total')
 local total = plain(v[2])
 
+redis.call('PUBLISH', ARGV[3], ARGV[4])
 redis.call('SREM', KEYS[3], user)
 redis.call('HDEL', KEYS[4], user)
 if v[1] ~= 'open' or not total then

@@ -10,7 +10,7 @@
 -- ARGV[3]  voucher voucher id
 -- ARGV[4+] fields  further names and values for the entry
 -- USES     books
--- RETURNS  {"ACCEPTED", order, left}  {"ORDERED", order}  {"SOLD_OUT"}  {"NOT_STARTED", begin}  {"ENDED"}  {"NOT_LOADED"}
+-- RETURNS  {"ACCEPTED", order, left}  {"ORDERED", order}  {"SOLD_OUT"}  {"NOT_STARTED", begin, now}  {"ENDED"}  {"NOT_LOADED"}
 -- REPLAY   safe: the second run finds the user among the buyers and answers ORDERED with the same order
 -- COST     O(1), at most 4 writes
 local user, order = ARGV[1], ARGV[2]
@@ -34,7 +34,7 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if now < from then
-  return {'NOT_STARTED', v[2]}
+  return {'NOT_STARTED', v[2], string.format('%.0f', now)}
 end
 if now >= to then
   return {'ENDED'}

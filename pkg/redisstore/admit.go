@@ -59,10 +59,10 @@ func admission(op string, asked seckill.OrderID, reply []string) (a seckill.Admi
 		return refused(seckill.AlreadyOrdered)
 	case tag == "SOLD_OUT":
 		return refused(seckill.SoldOut)
-	case tag == "NOT_STARTED" && len(rest) == 1:
-		var ms int64
-		if ms, err = strconv.ParseInt(rest[0], 10, 64); err == nil {
-			a.Begin = time.UnixMilli(ms).UTC()
+	case tag == "NOT_STARTED" && len(rest) == 2:
+		begin, now := number(rest[0]), number(rest[1])
+		if begin >= 0 && now >= 0 {
+			a.Begin, a.Now = time.UnixMilli(begin).UTC(), time.UnixMilli(now).UTC()
 			return refused(seckill.NotStarted)
 		}
 	case tag == "ENDED":

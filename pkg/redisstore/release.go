@@ -13,13 +13,13 @@ import (
 // times, from any process: only the first finds the ticket.
 func (s *Store) Release(ctx context.Context, o seckill.Order) (released bool, err error) {
 	return s.decide(ctx, "redisstore.Release", "RELEASED", "NOT_HELD",
-		lua.Release, s.keys.books(o.Voucher), o.User.String(), o.ID.String())
+		lua.Release, s.keys.books(o.Voucher), o.User.String(), o.ID.String(), changed, o.Voucher.String())
 }
 
 // Adopt lets the user's ticket name existing where it names o, a duplicate of it.
 func (s *Store) Adopt(ctx context.Context, o seckill.Order, existing seckill.OrderID) (adopted bool, err error) {
 	return s.decide(ctx, "redisstore.Adopt", "ADOPTED", "NOT_HELD",
-		lua.Adopt, []string{s.keys.tickets(o.Voucher)}, o.User.String(), o.ID.String(), existing.String())
+		lua.Adopt, []string{s.keys.tickets(o.Voucher)}, o.User.String(), o.ID.String(), existing.String(), changed, o.Voucher.String())
 }
 
 // Requeue queues an order again whose entry was lost, if the user still holds its ticket.
@@ -37,7 +37,7 @@ func (s *Store) Mark(ctx context.Context, o seckill.Order, read seckill.OrderID)
 		was = read.String()
 	}
 	return s.decide(ctx, "redisstore.Mark", "MARKED", "NOT_HELD",
-		lua.Mark, s.keys.books(o.Voucher), o.User.String(), was, o.ID.String())
+		lua.Mark, s.keys.books(o.Voucher), o.User.String(), was, o.ID.String(), changed, o.Voucher.String())
 }
 
 // decide runs a script that does one thing or, for a reason of its own, nothing.

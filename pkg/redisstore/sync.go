@@ -82,7 +82,7 @@ func (s *Store) pairs(ctx context.Context, op, done string, script *redis.Script
 func (s *Store) OpenSale(ctx context.Context, v seckill.Voucher, token string) (left int64, err error) {
 	const op = "redisstore.OpenSale"
 	reply, err := lua.Open.Run(ctx, s.db, s.keys.books(v.ID),
-		token, v.Total, v.Begin.UnixMilli(), v.End.UnixMilli(), v.Version).StringSlice()
+		token, v.Total, v.Begin.UnixMilli(), v.End.UnixMilli(), v.Version, changed, v.ID.String()).StringSlice()
 	if err != nil {
 		return 0, fault(op, err)
 	}

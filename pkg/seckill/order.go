@@ -53,6 +53,7 @@ type Admission struct {
 	Order OrderID   // the order the user holds: the one asked for or, with AlreadyOrdered, an earlier one
 	Left  int64     // units left after an acceptance
 	Begin time.Time // with NotStarted: when the window begins
+	Now   time.Time // with NotStarted: the time by Redis' clock, which judges the window
 }
 
 // Holder is a user with the order by which they hold a unit in Redis.
