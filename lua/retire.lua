@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  stream   stream  accepted orders
 -- ARGV[1]  group    consumer group
--- ARGV[2]  idle     ms of silence
+-- ARGV[2]  idle     ms of silence, -1 for any
 -- ARGV[3]  consumer the one to look at, "" for all
 -- RETURNS  the names that were taken off; none where stream or group is missing
 -- REPLAY   safe: who spoke or got something meanwhile stays, and who is gone comes back by reading

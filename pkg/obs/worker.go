@@ -71,7 +71,7 @@ func NewWorker(r prometheus.Registerer) *Worker {
 		failing: newGauges(r, "seckill_failing", "Streams of which this fails now, and is tried ever more seldom until it works.", "what"),
 		waiting: newGauge(r, "seckill_stream_waiting", "Entries in the order stream: accepted, and not yet settled."),
 		pending: newGauge(r, "seckill_stream_pending", "Entries read by a worker, and not yet settled."),
-		lag:     newGauge(r, "seckill_stream_lag", "Entries no worker has read; -1: unknown."),
+		lag:     newGauge(r, "seckill_stream_lag", "Entries no worker has read; -1: Redis cannot tell, as after an entry was settled before an older one. Waiting less pending comes close."),
 		oldest:  newGauge(r, "seckill_oldest_waiting_seconds", "Age of the oldest entry in the order stream; 0: it is empty."),
 	}
 	m.lag.Set(lagUnknown)

@@ -11,8 +11,9 @@ import (
 )
 
 // StreamInfo tells the state of partition p's stream. A stream that is missing is empty,
-// and without the group no worker has read anything. The lag is unknown after entries were
-// deleted that no worker had read.
+// and without the group no worker has read anything. The lag is often unknown while several
+// batches are in hand: Redis cannot tell it while entries wait and the newest one that was
+// read was settled before an older one, or after entries were deleted that nobody had read.
 func (s *Store) StreamInfo(ctx context.Context, p int) (info seckill.StreamInfo, err error) {
 	const op = "redisstore.StreamInfo"
 	key, pipe := s.keys.stream(p), s.db.Pipeline()

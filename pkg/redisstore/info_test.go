@@ -77,6 +77,20 @@ func TestStreamInfoUnknownLag(t *testing.T) {
 	require.EqualValues(t, 2, i.Pending)
 }
 
+// The same comes of two batches of which the later one is settled first.
+func TestStreamInfoLagOutOfOrder(t *testing.T) {
+	s, _ := open(t)
+	sell(t, s, voucher, 4)
+	buy(t, s, 4)
+	first, second := read(t, s, "a", 1), read(t, s, "a", 1)
+	_, err := s.Settle(t.Context(), 0, entriesOf(second))
+	require.NoError(t, err)
+	require.NotZero(t, info(t, s).Lag, "two wait, whether Redis can tell or not")
+	_, err = s.Settle(t.Context(), 0, entriesOf(append(first, read(t, s, "a", 4)...)))
+	require.NoError(t, err)
+	require.Zero(t, info(t, s).Lag, "and it finds its way back")
+}
+
 func TestRetire(t *testing.T) {
 	s, c := open(t)
 	names, err := s.Retire(t.Context(), 0, 0)

@@ -16,7 +16,8 @@ func (s *Store) Retire(ctx context.Context, p int, idle time.Duration) ([]string
 
 // DropConsumer takes a consumer off the group, if it holds nothing.
 func (s *Store) DropConsumer(ctx context.Context, p int, consumer string) error {
-	_, err := s.retire(ctx, "redisstore.DropConsumer", p, 0, consumer)
+	const ever = -time.Millisecond // less than 0, which the embedded server says of everyone
+	_, err := s.retire(ctx, "redisstore.DropConsumer", p, ever, consumer)
 	return err
 }
 

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +47,12 @@ func (s *stage) die(name string) {
 	require.NoError(s.t, <-done)
 }
 
+func metrics(w *app.Worker) string {
+	answer := httptest.NewRecorder()
+	w.Ops().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return answer.Body.String()
+}
+
 // TestRetire is C16: of fifty workers that were killed no name is left, and nothing of what
 // the last of them held is lost.
 func TestRetire(t *testing.T) {
@@ -65,6 +74,8 @@ func TestRetire(t *testing.T) {
 	go func() { done <- w.Run(intake, t.Context()) }()
 	require.True(t, waitFor(func() bool { return slices.Equal(s.consumers(), []string{"alive"}) }), s.consumers())
 	s.awaitRest(1)
+	require.True(t, waitFor(func() bool { return strings.Contains(metrics(w), "\nseckill_stream_lag 0\n") }), "it is -1 until it is watched")
+	require.Contains(t, metrics(w), "\nseckill_failing{what=\"retire\"} 0\n")
 	stop()
 	require.NoError(t, <-done)
 	require.Empty(t, s.consumers())
