@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -38,6 +39,7 @@ func (s *Store) read(ctx context.Context, op string, c redis.UniversalClient, p 
 			return nil // nothing came, which is no fault
 		}
 		for _, stream := range streams {
+			ds = slices.Grow(ds, len(stream.Messages))
 			for _, m := range stream.Messages {
 				ds = append(ds, delivery(p, m))
 			}

@@ -203,6 +203,35 @@ func TestSettle(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// C13: what is settled leaves the stream at once, and nothing else does, in whatever order
+// batches end. 300 entries are three nodes of a stream: whole ones and parts of them go.
+func TestSettleTakesWhatIsSettled(t *testing.T) {
+	s, c := open(t)
+	sell(t, s, voucher, 300)
+	buy(t, s, 300)
+	ids := entriesOf(read(t, s, "a", 250))
+	for _, step := range []struct {
+		name    string
+		entries []string
+		left    int
+	}{
+		{"a later batch before an earlier one", ids[130:140], 290},
+		{"the first ones", ids[:40], 250},
+		{"in no order", []string{ids[60], ids[40], ids[59], ids[41]}, 246},
+		{"what stood between", ids[42:59], 229},
+		{"all that are older, and one that is settled", ids[61:131], 160},
+		{"beyond a hole", ids[140:200], 100},
+		{"all that were read", ids[200:], 50},
+	} {
+		_, err := s.Settle(t.Context(), 0, step.entries)
+		require.NoError(t, err)
+		require.EqualValues(t, step.left, c.XLen(t.Context(), "seckill:stream").Val(), step.name)
+		require.EqualValues(t, step.left-50, pending(t, c), step.name)
+	}
+	require.EqualValues(t, 50, c.XInfoGroups(t.Context(), "seckill:stream").Val()[0].Lag)
+	require.Len(t, read(t, s, "a", 100), 50, "entries that nobody read stay")
+}
+
 // C7: entries that can never be stored are read as such, with what is readable.
 func TestReadMalformed(t *testing.T) {
 	s, c := open(t)

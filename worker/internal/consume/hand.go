@@ -1,6 +1,7 @@
 package consume
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/openseckill/seckill/pkg/seckill"
@@ -13,22 +14,18 @@ type hand struct {
 	set map[string]struct{}
 }
 
-// add takes the deliveries that are not held yet, and returns them.
+// add takes the deliveries that are not held yet, and returns them, in the space of ds.
 func (h *hand) add(ds []seckill.Delivery) []seckill.Delivery {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.set == nil {
 		h.set = make(map[string]struct{})
 	}
-	fresh := ds[:0:0]
-	for _, d := range ds {
-		if _, held := h.set[d.Entry]; held {
-			continue
-		}
+	return slices.DeleteFunc(ds, func(d seckill.Delivery) bool {
+		_, held := h.set[d.Entry]
 		h.set[d.Entry] = struct{}{}
-		fresh = append(fresh, d)
-	}
-	return fresh
+		return held
+	})
 }
 
 func (h *hand) drop(ds []seckill.Delivery) {
