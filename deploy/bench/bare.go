@@ -69,22 +69,28 @@ func (b bare) pending(ctx context.Context) (int64, error) {
 
 // cpu is what the server has used so far.
 func (b bare) cpu(ctx context.Context) (time.Duration, error) {
-	text, err := b.db.Info(ctx, "cpu").Result()
+	info, err := b.info(ctx, "cpu")
 	if err != nil {
 		return 0, err
 	}
-	sum := 0.0
+	sys, err := strconv.ParseFloat(info["used_cpu_sys"], 64)
+	user, failed := strconv.ParseFloat(info["used_cpu_user"], 64)
+	return time.Duration((sys + user) * float64(time.Second)), errors.Join(err, failed)
+}
+
+// info is one section of what the server says of itself.
+func (b bare) info(ctx context.Context, section string) (map[string]string, error) {
+	text, err := b.db.Info(ctx, section).Result()
+	if err != nil {
+		return nil, err
+	}
+	fields := make(map[string]string)
 	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name == "used_cpu_sys" || name == "used_cpu_user" {
-			seconds, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				return 0, err
-			}
-			sum += seconds
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
 		}
 	}
-	return time.Duration(sum * float64(time.Second)), nil
+	return fields, nil
 }
 
 // read takes up to count new entries; none: the stream has no more.
@@ -139,4 +145,18 @@ func orderOf(m redis.XMessage) (o seckill.Order, err error) {
 	o.User, user = seckill.ParseUserID(text("userId"))
 	o.Voucher, voucher = seckill.ParseVoucherID(text("voucherId"))
 	return o, errors.Join(id, user, voucher)
+}
+
+// accept runs the commands of these acceptances in one pipeline.
+func (b bare) accept(ctx context.Context, orders []seckill.Order) error {
+	pipe := b.db.Pipeline()
+	for _, o := range orders {
+		id, user, voucher := o.ID.String(), o.User.String(), o.Voucher.String()
+		pipe.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: []any{"id", id, "userId", user, "voucherId", voucher}})
+		pipe.SAdd(ctx, "seckill:order:"+voucher, user)
+		pipe.HSet(ctx, "seckill:ticket:"+voucher, user, id)
+		pipe.Decr(ctx, "seckill:stock:"+voucher)
+	}
+	_, err := pipe.Exec(ctx)
+	return err
 }

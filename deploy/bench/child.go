@@ -18,8 +18,9 @@ import (
 // childCommand makes this program one of those that it measures.
 const childCommand = "child"
 
-// task is what a child is to do: the first line that it reads. A second line lets it begin;
-// the end of its input, which comes also when its parent is killed, tells it to stop.
+// task is what a child is to do: the first line that it reads. A second line lets it begin,
+// each further one asks what it took so far; the end of its input, which comes also when its
+// parent is killed, tells it to stop.
 type task struct {
 	Role    string `json:"role"`
 	Number  int    `json:"number"` // of this child among its row's, from 1
@@ -27,13 +28,21 @@ type task struct {
 	Redis   string `json:"redis"`
 	Sale    sale   `json:"sale"`
 	Profile string `json:"profile,omitempty"` // where its CPU profile goes
+	Load    *plan  `json:"load,omitempty"`    // what a load asks for
+
+	ClaimIdle time.Duration `json:"claimIdle,omitempty"` // of a worker; 0: its default
 }
 
-// usage is what a child took from its begin to its end; its last line. Its first one, once
-// it is ready, is empty.
+// hello is a child's first line, once it is ready.
+type hello struct {
+	Addr string `json:"addr,omitempty"` // where it serves, if it does
+}
+
+// usage is what a child took since its begin; its last line.
 type usage struct {
-	CPU  time.Duration `json:"cpu"`
-	Peak int64         `json:"peak"` // bytes resident, at most
+	CPU     time.Duration `json:"cpu"`
+	Peak    int64         `json:"peak"` // bytes resident, at most
+	Answers *answers      `json:"answers,omitempty"`
 }
 
 // serve is the life of a child.
@@ -48,34 +57,61 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = joinClose(err, r) }()
-	if err := to.Encode(usage{}); err != nil {
+	if err := to.Encode(greeting(r)); err != nil {
 		return err
 	}
 	if err := from.Decode(&struct{}{}); err != nil {
 		return err
 	}
+	before, err := taken()
+	if err != nil {
+		return err
+	}
 	intake, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		_ = from.Decode(&struct{}{}) // nothing more comes: this is the end of the input
-		stop()
+		defer stop()
+		for from.Decode(&struct{}{}) == nil {
+			so, err := taken()
+			so.CPU -= before.CPU
+			if err != nil || to.Encode(so) != nil {
+				return
+			}
+		}
 	}()
-	u, err := used(t.Profile, func() error { return r.Run(intake, ctx) })
-	return errors.Join(err, to.Encode(u))
+	err = profiled(t.Profile, func() error { return r.Run(intake, ctx) })
+	after, failed := taken()
+	after.CPU -= before.CPU
+	if l, ok := r.(*load); ok {
+		after.Answers = l.answers()
+	}
+	return errors.Join(err, failed, to.Encode(after))
 }
 
-// used runs fn, and says what it took.
-func used(profile string, fn func() error) (u usage, err error) {
-	if profile != "" {
-		stop, err := startProfile(profile)
+func greeting(r role) (h hello) {
+	if s, ok := r.(*server); ok {
+		h.Addr = s.ln.Addr().String()
+	}
+	return h
+}
+
+// profiled runs fn, watched if path says where the profile goes.
+func profiled(path string, fn func() error) error {
+	if path != "" {
+		stop, err := startProfile(path)
 		if err != nil {
-			return u, err
+			return err
 		}
 		defer stop()
 	}
-	var before, after syscall.Rusage
-	err = errors.Join(syscall.Getrusage(syscall.RUSAGE_SELF, &before), fn(), syscall.Getrusage(syscall.RUSAGE_SELF, &after))
-	u = usage{CPU: cpuOf(after) - cpuOf(before), Peak: after.Maxrss}
+	return fn()
+}
+
+// taken is what this process used since it started.
+func taken() (u usage, err error) {
+	var r syscall.Rusage
+	err = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
+	u = usage{CPU: cpuOf(r), Peak: r.Maxrss}
 	if runtime.GOOS != "darwin" {
 		u.Peak *= 1024 // everywhere else it is in KB
 	}
@@ -102,11 +138,13 @@ func startProfile(path string) (stop func(), err error) {
 
 // child is a process of ours that is measured.
 type child struct {
-	in    io.WriteCloser
-	lines *json.Decoder
-	done  chan struct{} // closed when it has ended
-	err   error         // of the process, once done
-	last  *usage        // its last line, once read
+	hello
+	process *os.Process
+	in      io.WriteCloser
+	lines   *json.Decoder
+	done    chan struct{} // closed when it has ended
+	err     error         // of the process, once done
+	last    *usage        // its last line, once read
 }
 
 // startChild starts a child and returns when it is ready to begin.
@@ -126,6 +164,7 @@ func startChild(ctx context.Context, t task) (c *child, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	c.process = cmd.Process
 	go func() {
 		c.err = cmd.Wait()
 		close(c.done)
@@ -134,7 +173,7 @@ func startChild(ctx context.Context, t task) (c *child, err error) {
 	if err := json.NewEncoder(c.in).Encode(t); err != nil {
 		return nil, c.failed(err)
 	}
-	if err := c.lines.Decode(&usage{}); err != nil {
+	if err := c.lines.Decode(&c.hello); err != nil {
 		return nil, c.failed(err)
 	}
 	return c, nil
@@ -142,6 +181,24 @@ func startChild(ctx context.Context, t task) (c *child, err error) {
 
 func (c *child) begin() error {
 	_, err := io.WriteString(c.in, "{}\n")
+	return err
+}
+
+// soFar is what a child that runs took since its begin.
+func (c *child) soFar() (u usage, err error) {
+	if err := c.begin(); err != nil { // any line asks
+		return u, err
+	}
+	if err := c.lines.Decode(&u); err != nil {
+		return u, c.failed(err)
+	}
+	return u, nil
+}
+
+// kill ends a child as a crash would.
+func (c *child) kill() error {
+	err := c.process.Kill()
+	c.end()
 	return err
 }
 
@@ -170,6 +227,8 @@ func (c *child) usage(ctx context.Context) (usage, error) {
 // end lets a child go, whatever it does.
 func (c *child) end() {
 	c.in.Close()
+	for c.lines.Decode(&usage{}) == nil { // nobody listening would keep it from ending
+	}
 	<-c.done
 }
 

@@ -1,6 +1,6 @@
 // Command bench measures the system on private servers of this machine, beside what the
-// same servers can do at most. `bench worker` compares ways of storing accepted orders;
-// `bench drain` lets one worker store a long queue. Figures are worth comparing within one
+// same servers can do at most. `bench admit` compares ways of selling; `bench worker`, ways of
+// storing accepted orders; `bench drain` lets one worker store a long queue. Figures are worth comparing within one
 // run only: machines are shared, and drift.
 package main
 
@@ -27,6 +27,7 @@ type settings struct {
 	Out     string `env:"OUT" envDefault:".cache/bench"` // directory of the figures as JSON
 	Check   bool   `env:"CHECK"`                         // a goal that is missed is an error
 	Profile string `env:"PROFILE"`                       // directory of CPU profiles, one for each process measured
+	Chart   string `env:"CHART"`                         // of `bench admit`, as SVG; none: beside its JSON
 }
 
 func (s settings) check() error {
@@ -44,6 +45,7 @@ func (s settings) check() error {
 type bench func(ctx context.Context, g *ground, set settings, progress io.Writer) (report, error)
 
 var benches = map[string]bench{
+	"admit":  benchAdmit,
 	"worker": benchWorker,
 	"drain":  benchDrain,
 }
@@ -69,7 +71,7 @@ func command(args []string) error {
 		return err
 	}
 	if len(args) != 1 || benches[args[0]] == nil {
-		return fmt.Errorf("usage: bench %s; settings: N, ROUNDS, OUT, CHECK=1, PROFILE",
+		return fmt.Errorf("usage: bench %s; settings: N, ROUNDS, OUT, CHECK=1, PROFILE, CHART",
 			strings.Join(slices.Sorted(maps.Keys(benches)), " | bench "))
 	}
 	g, err := openGround(ctx)

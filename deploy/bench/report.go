@@ -39,7 +39,8 @@ type goal struct {
 // report is what a benchmark found.
 type report struct {
 	Title     string  `json:"title"`
-	Rows      []row   `json:"rows"`
+	Rows      []row   `json:"rows,omitempty"`
+	Ways      []line  `json:"ways,omitempty"`               // of selling
 	BareRedis float64 `json:"bareRedisCPUMicros,omitempty"` // what Redis takes for the same commands, bare
 	Goals     []goal  `json:"goals"`
 }
@@ -81,9 +82,10 @@ func publish(r report, set settings, out io.Writer, path string) error {
 func printReport(out io.Writer, r report) error {
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tab, "\n%s\n\n", r.Title)
-	fmt.Fprint(tab, "\torders\torders/s\tour CPU µs\tRedis CPU µs\tpeak MB\n")
-	for _, row := range r.Rows {
-		fmt.Fprintf(tab, "%s\t%d\t%.0f\t%.1f\t%.1f\t%.0f\n", row.Name, row.Orders, row.PerSecond, row.CPU, row.RedisCPU, row.PeakMB)
+	if len(r.Ways) > 0 {
+		printWays(tab, r.Ways)
+	} else {
+		printRows(tab, r.Rows)
 	}
 	if r.BareRedis > 0 {
 		fmt.Fprintf(tab, "Redis: the bare commands in a pipeline\t\t\t\t%.1f\t\n", r.BareRedis)
@@ -97,6 +99,13 @@ func printReport(out io.Writer, r report) error {
 		fmt.Fprintf(tab, "%s: %s: %.2f\n", verdict, g.Text, g.Found)
 	}
 	return tab.Flush()
+}
+
+func printRows(tab io.Writer, rows []row) {
+	fmt.Fprint(tab, "\torders\torders/s\tour CPU µs\tRedis CPU µs\tpeak MB\n")
+	for _, row := range rows {
+		fmt.Fprintf(tab, "%s\t%d\t%.0f\t%.1f\t%.1f\t%.0f\n", row.Name, row.Orders, row.PerSecond, row.CPU, row.RedisCPU, row.PeakMB)
+	}
 }
 
 func writeJSON(path string, r report) error {

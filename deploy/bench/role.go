@@ -45,8 +45,12 @@ func openRole(ctx context.Context, t task) (role, error) {
 	case roleLimit:
 		db, err := openDB(ctx, t.DSN)
 		return &limit{db, t.Sale}, err
+	case roleLoad:
+		return openLoad(ctx, t)
+	case roleStreamWorker, roleListWorker:
+		return openFollower(ctx, t)
 	default:
-		return nil, fmt.Errorf("no such role: %q", t.Role)
+		return openServer(ctx, t)
 	}
 }
 
@@ -70,7 +74,7 @@ func openWorker(ctx context.Context, t task) (role, error) {
 		Redis: rs, SQL: ss,
 		Log:      obs.NewLogger(os.Stderr, slog.LevelWarn, obs.FormatText),
 		Registry: obs.NewRegistry("worker", "bench"),
-		Options:  app.Options{Consumer: "bench-" + strconv.Itoa(t.Number), BatchMax: batch},
+		Options:  app.Options{Consumer: "bench-" + strconv.Itoa(t.Number), BatchMax: batch, ClaimIdle: t.ClaimIdle},
 	})
 	return &worker{w, rs, ss}, nil
 }
