@@ -2,6 +2,7 @@ package consume
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/openseckill/seckill/pkg/run"
@@ -32,7 +33,22 @@ func newJob(l *lane, ds []seckill.Delivery) *job {
 	for i, d := range ds {
 		j.queue[i] = item{d: d, lone: d.Attempts > l.AttemptsMax}
 	}
+	j.mix()
 	return j
+}
+
+// mix puts those that are handled alone in any order. A worker that dies of something else
+// each time it comes back would otherwise die on the same order each time, and wear it out.
+func (j *job) mix() {
+	var lone []int
+	for i, it := range j.queue {
+		if it.lone {
+			lone = append(lone, i)
+		}
+	}
+	rand.Shuffle(len(lone), func(a, b int) {
+		j.queue[lone[a]], j.queue[lone[b]] = j.queue[lone[b]], j.queue[lone[a]]
+	})
 }
 
 // run tries until nothing is left, or what is left had better stay pending.
