@@ -16,7 +16,8 @@ const (
 	dialTimeout  = 5 * time.Second
 	readTimeout  = 30 * time.Second // longer than lockWait: the server gives up first, and says so
 	writeTimeout = 30 * time.Second
-	lockWait     = "5" // seconds a statement waits for a row lock
+	lockWait     = "5"  // seconds a statement waits for a row lock
+	silenceMax   = "30" // seconds after which the server gives up a session that says nothing
 )
 
 // parseDSN reads a DSN and sets what the program relies on, whatever the DSN says. Its
@@ -43,6 +44,11 @@ func parseDSN(dsn string) (*mysql.Config, error) {
 	}
 	c.Params["time_zone"] = "'+00:00'"
 	c.Params["innodb_lock_wait_timeout"] = lockWait
+	// A program that is frozen, or whose machine is gone, keeps the rows of its transaction
+	// locked until the server gives it up: by default only after eight hours.
+	if c.Params["wait_timeout"] == "" {
+		c.Params["wait_timeout"] = silenceMax
+	}
 	// All of it, so that no server's own setting changes what a statement means.
 	c.Params["sql_mode"] = "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
 	return c, nil

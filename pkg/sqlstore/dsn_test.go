@@ -48,11 +48,31 @@ func TestOpenMySQLSetsTheSession(t *testing.T) {
 	require.NoError(t, s.Ping(t.Context()))
 	require.Equal(t, 3, s.db.Stats().MaxOpenConnections)
 
-	var zone, mode, wait string
-	require.NoError(t, s.db.QueryRowxContext(t.Context(), "SELECT @@time_zone, @@sql_mode, @@innodb_lock_wait_timeout").Scan(&zone, &mode, &wait))
+	var zone, mode, wait, silence string
+	require.NoError(t, s.db.QueryRowxContext(t.Context(), "SELECT @@time_zone, @@sql_mode, @@innodb_lock_wait_timeout, @@wait_timeout").Scan(&zone, &mode, &wait, &silence))
 	require.Equal(t, "+00:00", zone)
 	require.Contains(t, mode, "STRICT_TRANS_TABLES")
 	require.Equal(t, lockWait, wait)
+	require.Equal(t, silenceMax, silence)
+}
+
+// F9: idle connections that the server closed in the meantime are no error of the next call.
+func TestServerClosesIdleConnections(t *testing.T) {
+	t.Parallel()
+	s, err := OpenMySQL(sqltest.New(t)+"?wait_timeout=1", Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	var id int64
+	require.NoError(t, s.db.GetContext(t.Context(), &id, "SELECT CONNECTION_ID()"))
+	other, err := OpenMySQL(sqltest.New(t), Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	require.Eventually(t, func() bool {
+		var alive int
+		err := other.db.GetContext(t.Context(), &alive, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?", id)
+		return err == nil && alive == 0
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, s.Ping(t.Context()))
 }
 
 func TestPingWithoutAServer(t *testing.T) {

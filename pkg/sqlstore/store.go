@@ -3,18 +3,20 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
+	"github.com/openseckill/seckill/pkg/seckill"
 )
 
 const (
 	connsDefault = 16
-	connLifetime = 3 * time.Minute // below any sensible wait_timeout: the server never hangs up first
-	connIdle     = time.Minute
-	chunk        = 1000 // rows or ids in one statement
+	connLifetime = 3 * time.Minute
+	connIdle     = 10 * time.Second // well below silenceMax: the server does not hang up first
+	chunk        = 1000             // rows or ids in one statement
 )
 
 // Options are the settings of a Store. The zero value is usable.
@@ -45,7 +47,8 @@ func OpenMySQL(dsn string, o Options) (*Store, error) {
 	}
 	s := New(db, MySQL, o)
 	patient := c.Clone()
-	patient.ReadTimeout = 0 // changing a large table takes as long as it takes
+	patient.ReadTimeout = 0                // changing a large table takes as long as it takes
+	delete(patient.Params, "wait_timeout") // the session that keeps the lock is silent meanwhile
 	s.migration = func() (*sql.DB, error) { return open(patient) }
 	return s, nil
 }
@@ -71,8 +74,14 @@ func open(c *mysql.Config) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// Close closes the pool. Calls in progress fail with Unavailable.
-func (s *Store) Close() error { return fault("sqlstore.Close", s.db.Close()) }
+// Close closes the pool. Calls in progress fail with Unavailable. A connection that does
+// not answer is closed, too: that is no error.
+func (s *Store) Close() error {
+	if err := fault("sqlstore.Close", s.db.Close()); !errors.Is(err, seckill.Unavailable) {
+		return err
+	}
+	return nil
+}
 
 // Ping asks whether the database answers; Unavailable where it does not.
 func (s *Store) Ping(ctx context.Context) error {
