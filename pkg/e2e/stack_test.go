@@ -66,6 +66,7 @@ func build(dir string) error {
 type stack struct {
 	t      testing.TB
 	server *redistest.Server
+	dsn    string
 	redis  *redis.Client
 	db     *sql.DB
 	env    []string
@@ -81,10 +82,10 @@ func newStack(t testing.TB) *stack {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	transport := &http.Transport{MaxIdleConnsPerHost: 256, MaxConnsPerHost: 256}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &stack{t: t, server: server, redis: server.ClientOf(t), db: db,
+	return &stack{t: t, server: server, dsn: dsn, redis: server.ClientOf(t), db: db,
 		env: append(os.Environ(),
 			"SECKILL_REDIS_ADDRS="+server.Addr(), "SECKILL_MYSQL_DSN="+dsn, "SECKILL_JWT_SECRET="+secret,
-			"SECKILL_LOG_LEVEL=warn", "SECKILL_LOG_FORMAT=text", "GORACE=halt_on_error=1"),
+			"SECKILL_RATE_PER_USER=0", "SECKILL_LOG_LEVEL=warn", "SECKILL_LOG_FORMAT=text", "GORACE=halt_on_error=1"),
 		client: &http.Client{Transport: transport, Timeout: patient}}
 }
 
@@ -176,6 +177,36 @@ func (p *program) stop() {
 		_ = p.cmd.Process.Kill()
 		require.Fail(p.t, "the program ignored SIGTERM", p.out.String())
 	}
+}
+
+// signal sends a signal to a program that runs.
+func (p *program) signal(sig syscall.Signal) {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Signal(sig))
+}
+
+// kill ends the program as a crash would, and returns once it is gone.
+func (p *program) kill() {
+	p.t.Helper()
+	p.signal(syscall.SIGKILL)
+	p.ends()
+}
+
+// ends waits for the end of the program, and returns what it ended with.
+func (p *program) ends() error {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(patient):
+		require.Fail(p.t, "the program does not end", p.out.String())
+	}
+	return p.err
+}
+
+// says waits until the program has written text.
+func (p *program) says(text string) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool { return strings.Contains(p.out.String(), text) }, patient, time.Millisecond, text)
 }
 
 // lines keeps what a program wrote, while it writes.
