@@ -38,7 +38,7 @@ func runServe(cmd *cobra.Command, _ []string) error {
 
 // serve opens the stores and serves until intake ends; then it answers what is in flight.
 func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err error) {
-	redis, err := openRedis(intake, cfg.Redis)
+	redis, err := openRedis(intake, cfg)
 	if err != nil {
 		return err
 	}
@@ -56,6 +56,7 @@ func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err 
 	api := app.New(app.Deps{
 		Redis: redis, SQL: sql, JWTSecret: []byte(cfg.JWT.Secret.Reveal()),
 		Log: log, Registry: obs.NewRegistry("api", version()),
+		Options: app.Options{RatePerUser: cfg.RatePerUser, AdmitMax: cfg.AdmitMax, TrustedProxies: cfg.TrustedProxies},
 	})
 	defer api.Close()
 	return listen(intake, work, cfg, api, log)
@@ -80,11 +81,12 @@ func listen(intake, work context.Context, cfg config.API, api *app.API, log *slo
 		run.HTTP(ops, operators))
 }
 
-func openRedis(ctx context.Context, c config.Redis) (*redisstore.Store, error) {
+func openRedis(ctx context.Context, cfg config.API) (*redisstore.Store, error) {
+	c := cfg.Redis
 	return redisstore.Open(ctx, redisstore.Options{
 		Addrs: c.Addrs, Master: c.Master, Username: c.Username, Password: c.Password.Reveal(),
 		DB: c.DB, TLS: c.TLS, Partitions: c.Partitions,
-		WaitReplicas: c.WaitReplicas, WaitTimeout: c.WaitTimeout,
+		WaitReplicas: c.WaitReplicas, WaitTimeout: c.WaitTimeout, QueueMax: cfg.AdmitMax,
 	})
 }
 

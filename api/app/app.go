@@ -14,11 +14,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/openseckill/seckill/api/internal/auth"
+	"github.com/openseckill/seckill/api/internal/gate"
 	"github.com/openseckill/seckill/api/internal/httpapi"
 	"github.com/openseckill/seckill/pkg/books"
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/orderid"
 	"github.com/openseckill/seckill/pkg/redisstore"
+	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/pkg/sqlstore"
 )
@@ -31,11 +33,20 @@ type Deps struct {
 	Log       *slog.Logger
 	Registry  *prometheus.Registry // gets the api's metrics; one API for each registry
 	Now       func() time.Time     // nil: time.Now
+	Options   Options
+}
+
+// Options bound what an API takes on. The zero value of each means its default.
+type Options struct {
+	RatePerUser    int      // purchases a second of one user; 0: no limit
+	AdmitMax       int      // purchases that may wait for Redis at a time, 4096; the next is refused
+	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed; none
 }
 
 // API is the api without its listeners.
 type API struct {
 	deps Deps
+	gate *gate.Gate
 	http *httpapi.API
 }
 
@@ -44,9 +55,12 @@ func New(d Deps) *API {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	return &API{deps: d, http: httpapi.New(httpapi.Deps{
+	ids := orderid.New(d.Redis, d.SQL, orderid.Options{Now: d.Now})
+	g := gate.New(d.Redis, ids, gate.Options{RatePerUser: d.Options.RatePerUser, InFlightMax: d.Options.AdmitMax}, d.Now)
+	measureGate(d.Registry, g)
+	return &API{deps: d, gate: g, http: httpapi.New(httpapi.Deps{
 		Auth:     auth.NewVerifier(d.JWTSecret, d.Now),
-		IDs:      orderid.New(d.Redis, d.SQL, orderid.Options{Now: d.Now}),
+		Gate:     g,
 		Sale:     d.Redis,
 		Orders:   d.SQL,
 		Vouchers: d.SQL,
@@ -54,7 +68,19 @@ func New(d Deps) *API {
 		Meter:    obs.NewAdmission(d.Registry),
 		Log:      d.Log,
 		Now:      d.Now,
+
+		TrustedProxies: d.Options.TrustedProxies,
 	})}
+}
+
+// measureGate shows the bound of those who wait, used and capacity.
+func measureGate(r prometheus.Registerer, g *gate.Gate) {
+	r.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "seckill_admit_in_flight", Help: "Purchases that wait for Redis now."},
+			func() float64 { now, _ := g.InFlight(); return float64(now) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "seckill_admit_in_flight_max", Help: "How many purchases may wait for Redis; the next is refused."},
+			func() float64 { _, most := g.InFlight(); return float64(most) }),
+	)
 }
 
 // Handler serves buyers and admins.
@@ -74,14 +100,18 @@ func (a *API) Ready(ctx context.Context) error {
 }
 
 // Run hears what other processes announce, until intake ends; then nobody waits for an
-// order's status any more. Without it waiting takes longer, and everything else works.
-func (a *API) Run(intake, _ context.Context) error {
+// order's status any more. Without it waiting takes longer and Redis is asked more often.
+func (a *API) Run(intake, work context.Context) error {
+	return run.All(intake, work, a.listen, a.gate.Run)
+}
+
+func (a *API) listen(intake, _ context.Context) error {
 	defer a.http.Drain()
 	a.deps.Redis.Listen(intake, redisstore.News{
 		Settled: a.http.Settled,
-		Changed: func(seckill.VoucherID) {},
-		Resumed: a.http.Resumed,
-		Live:    func(bool) {},
+		Changed: a.gate.Changed,
+		Resumed: func() { a.gate.Resumed(); a.http.Resumed() },
+		Live:    a.gate.Live,
 	})
 	return nil
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,8 @@ const (
 	lockTTLMin    = 100 * time.Millisecond // a third of it must leave time for a renewal
 	claimIdleMin  = time.Second
 	payTimeoutMin = time.Second
+	rateMax       = 1_000_000
+	admitMax      = 1_000_000
 	waitMin       = time.Millisecond // the unit in which Redis counts
 	waitMax       = time.Second      // a buyer waits 2 s in all
 )
@@ -26,7 +29,20 @@ func (a API) check(f *faults) {
 	a.Log.check(f)
 	f.unless(isListen(a.HTTPAddr), "SECKILL_HTTP_ADDR", "is no host:port")
 	f.unless(isListen(a.OpsAddr), "SECKILL_OPS_ADDR", "is no host:port")
+	f.unless(a.RatePerUser >= 0 && a.RatePerUser <= rateMax, "SECKILL_RATE_PER_USER", "is not from 0 to %d", rateMax)
+	f.unless(a.AdmitMax >= 1 && a.AdmitMax <= admitMax, "SECKILL_ADMIT_MAX", "is not from 1 to %d", admitMax)
+	for _, p := range a.TrustedProxies {
+		f.unless(isProxy(p), "SECKILL_TRUSTED_PROXIES", "holds %q, which is no address or network", p)
+	}
 	f.unless(a.HTTPAddr != a.OpsAddr || isAnyPort(a.OpsAddr), "SECKILL_OPS_ADDR", "is SECKILL_HTTP_ADDR, too: operations need an address of their own")
+}
+
+func isProxy(s string) bool {
+	_, err := netip.ParsePrefix(s)
+	if err != nil {
+		_, err = netip.ParseAddr(s)
+	}
+	return err == nil
 }
 
 func (w Worker) check(f *faults) {

@@ -19,6 +19,10 @@ type API struct {
 	Log      Log
 	HTTPAddr string `env:"SECKILL_HTTP_ADDR" envDefault:":8080"` // where buyers ask
 	OpsAddr  string `env:"SECKILL_OPS_ADDR" envDefault:":9090"`  // where operators ask
+
+	RatePerUser    int  `env:"SECKILL_RATE_PER_USER" envDefault:"10"`            // purchases a second of one user; 0: no limit
+	AdmitMax       int  `env:"SECKILL_ADMIT_MAX" envDefault:"4096"`              // purchases that may wait for Redis at a time
+	TrustedProxies List `env:"SECKILL_TRUSTED_PROXIES" example:"10.0.0.0/8,::1"` // whose X-Forwarded-For is believed
 }
 
 // Worker are the settings of the worker and its commands.

@@ -41,7 +41,7 @@ func TestLoadDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.API{
 		Redis: defaultRedis, MySQL: defaultMySQL, Log: defaultLog, JWT: config.JWT{Secret: secret},
-		HTTPAddr: ":8080", OpsAddr: ":9090",
+		HTTPAddr: ":8080", OpsAddr: ":9090", RatePerUser: 10, AdmitMax: 4096,
 	}, api)
 
 	worker, err := config.LoadWorker(with(nil))
@@ -61,6 +61,7 @@ func TestLoadEveryVariable(t *testing.T) {
 		"SECKILL_REDIS_USERNAME": "app", "SECKILL_REDIS_PASSWORD": "swordfish", "SECKILL_REDIS_DB": "3",
 		"SECKILL_REDIS_TLS": "true", "SECKILL_PARTITIONS": "8", "SECKILL_AUTO_MIGRATE": "false",
 		"SECKILL_REDIS_WAIT_REPLICAS": "2", "SECKILL_REDIS_WAIT_TIMEOUT": "20ms",
+		"SECKILL_RATE_PER_USER": "0", "SECKILL_ADMIT_MAX": "100", "SECKILL_TRUSTED_PROXIES": "10.0.0.0/8, ::1",
 		"SECKILL_HTTP_ADDR": "0.0.0.0:80", "SECKILL_OPS_ADDR": "127.0.0.1:0",
 		"SECKILL_LOG_LEVEL": "debug", "SECKILL_LOG_FORMAT": "text",
 		"SECKILL_BATCH_MAX": "4096", "SECKILL_CLAIM_IDLE": "1m", "SECKILL_ATTEMPTS_MAX": "1",
@@ -79,6 +80,7 @@ func TestLoadEveryVariable(t *testing.T) {
 	require.Equal(t, config.API{
 		Redis: redis, MySQL: mysql, Log: log, JWT: config.JWT{Secret: secret},
 		HTTPAddr: "0.0.0.0:80", OpsAddr: "127.0.0.1:0",
+		RatePerUser: 0, AdmitMax: 100, TrustedProxies: config.List{"10.0.0.0/8", "::1"},
 	}, api)
 
 	worker, err := config.LoadWorker(environ)
@@ -145,6 +147,9 @@ func TestLoadRefusesOfAPI(t *testing.T) {
 		{"a short secret", map[string]string{"SECKILL_JWT_SECRET": secret[1:]}, "SECKILL_JWT_SECRET", "has 31 bytes and needs at least 32"},
 		{"an address without a port", map[string]string{"SECKILL_HTTP_ADDR": "localhost"}, "SECKILL_HTTP_ADDR", "is no host:port; for example :8080"},
 		{"a port with a name", map[string]string{"SECKILL_HTTP_ADDR": ":http"}, "SECKILL_HTTP_ADDR", "is no host:port"},
+		{"less than no rate", map[string]string{"SECKILL_RATE_PER_USER": "-1"}, "SECKILL_RATE_PER_USER", "is not from 0 to 1000000; for example 10"},
+		{"nobody may wait", map[string]string{"SECKILL_ADMIT_MAX": "0"}, "SECKILL_ADMIT_MAX", "is not from 1 to 1000000; for example 4096"},
+		{"a proxy by name", map[string]string{"SECKILL_TRUSTED_PROXIES": "10.0.0.1,proxy"}, "SECKILL_TRUSTED_PROXIES", `holds "proxy", which is no address or network; for example 10.0.0.0/8,::1`},
 		{"one address for both", map[string]string{"SECKILL_OPS_ADDR": ":8080"}, "SECKILL_OPS_ADDR", "operations need an address of their own"},
 		{"a database of a cluster", map[string]string{"SECKILL_REDIS_ADDRS": "a:1,b:1", "SECKILL_PARTITIONS": "4", "SECKILL_REDIS_DB": "1"}, "SECKILL_REDIS_DB", "the only one a cluster has"},
 	}

@@ -38,7 +38,7 @@ func NewAdmission(r prometheus.Registerer) *Admission {
 		InFlightMax: newGauge(r, "seckill_http_in_flight_max", "How many requests may be answered at a time; 0: no limit."),
 		admitted: newCounters(r, "seckill_admit_total", "Requests for a unit, by what was said to them.", "code",
 			accepted, seckill.SoldOut, seckill.AlreadyOrdered, seckill.NotStarted, seckill.Ended, seckill.NotReady,
-			seckill.VoucherNotFound, seckill.Unavailable, seckill.Overloaded, seckill.Internal),
+			seckill.VoucherNotFound, seckill.Unavailable, seckill.Overloaded, seckill.RateLimited, seckill.Internal),
 		duration: newHistogram(r, "seckill_admit_duration_seconds", "How long the decision on a request for a unit took.", admitBuckets),
 		requests: registered(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "seckill_http_requests_total", Help: "HTTP requests, by route and status code.",

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -47,6 +48,42 @@ func (s *Store) TicketsOf(ctx context.Context, v seckill.VoucherID, users []seck
 		tickets[i].Order, _ = order.(string)
 	}
 	return tickets, nil
+}
+
+// Winners returns the buyers of a voucher with the orders that they hold. Invalid: they are
+// more than most. Who comes or goes meanwhile may be missing.
+func (s *Store) Winners(ctx context.Context, v seckill.VoucherID, most int) (map[seckill.UserID]seckill.OrderID, error) {
+	const op = "redisstore.Winners"
+	tooMany := &seckill.Error{Op: op, Code: seckill.Invalid, Err: fmt.Errorf("they are more than %d", most)}
+	n, err := s.db.HLen(ctx, s.keys.tickets(v)).Result()
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	if n > int64(most) {
+		return nil, tooMany
+	}
+	winners := make(map[seckill.UserID]seckill.OrderID, n)
+	err = scan(op, func(cursor uint64) ([]string, uint64, error) {
+		return s.db.HScan(ctx, s.keys.tickets(v), cursor, "", scanPage).Result()
+	}, func(found []string) error {
+		for i := 0; i+1 < len(found); i += 2 {
+			user, err := seckill.ParseUserID(found[i])
+			if err != nil {
+				return foreign(op, found[i])
+			}
+			if winners[user], err = seckill.ParseOrderID(found[i+1]); err != nil {
+				return foreign(op, found[i+1])
+			}
+		}
+		if len(winners) > most {
+			return tooMany
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return winners, nil
 }
 
 // Left returns the units left of those of the given vouchers that are loaded.

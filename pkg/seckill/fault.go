@@ -28,9 +28,10 @@ const (
 
 // What can fail behind a good request.
 const (
-	Unavailable Code = "UNAVAILABLE" // no answer, or the answer is not known: it may have happened
-	Overloaded  Code = "OVERLOADED"  // refused before anything happened
-	Internal    Code = "INTERNAL"    // a bug, or data that no program of ours wrote
+	Unavailable Code = "UNAVAILABLE"  // no answer, or the answer is not known: it may have happened
+	Overloaded  Code = "OVERLOADED"   // refused before anything happened
+	RateLimited Code = "RATE_LIMITED" // this user asks too often; nothing happened
+	Internal    Code = "INTERNAL"     // a bug, or data that no program of ours wrote
 )
 
 // Codes lists every code, for tables that must be complete.
@@ -38,7 +39,7 @@ func Codes() []Code {
 	return []Code{
 		SoldOut, AlreadyOrdered, NotStarted, Ended, NotReady,
 		Invalid, Unauthenticated, Forbidden, VoucherNotFound, OrderNotFound, Outdated, Conflict,
-		Unavailable, Overloaded, Internal,
+		Unavailable, Overloaded, RateLimited, Internal,
 	}
 }
 

@@ -15,9 +15,8 @@ import (
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
-// sale is what Redis answers.
+// sale is what Redis tells.
 type sale interface {
-	admitter
 	tickets
 	stock
 }
@@ -25,7 +24,7 @@ type sale interface {
 // Deps are what an API needs; all of them.
 type Deps struct {
 	Auth     verifier
-	IDs      idSource
+	Gate     admitter
 	Sale     sale
 	Orders   orders
 	Vouchers vouchers
@@ -33,12 +32,14 @@ type Deps struct {
 	Meter    *obs.Admission
 	Log      *slog.Logger
 	Now      func() time.Time // for display; the window of a sale is judged by Redis
+
+	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed
 }
 
 // API serves the routes of a sale.
 type API struct {
 	auth     verifier
-	ids      idSource
+	gate     admitter
 	sale     sale
 	orders   orders
 	vouchers vouchers
@@ -61,14 +62,14 @@ type API struct {
 // New returns an API that is ready to serve. Close it when its server has stopped.
 func New(d Deps) *API {
 	a := &API{
-		auth: d.Auth, ids: d.IDs, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
+		auth: d.Auth, gate: d.Gate, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
 		books: d.Books, meter: d.Meter, log: d.Log, now: d.Now,
 		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(),
 	}
 	a.voucher = newMemo(d.Now, a.loadVoucher)
 	a.pages = newMemo(d.Now, a.loadPage)
 	a.sales = newMemo(d.Now, a.loadSales)
-	a.engine = a.newEngine()
+	a.engine = a.newEngine(d.TrustedProxies)
 	a.register()
 	a.metered = meterRoutes(a.engine.Routes(), a.meter)
 	return a
@@ -100,13 +101,15 @@ func (a *API) forget() {
 }
 
 // newEngine returns a router whose every answer, refusals and panics too, has one shape.
-func (a *API) newEngine() *gin.Engine {
+func (a *API) newEngine(trusted []string) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
 	// A redirect would lose a purchase's method or token: a wrong path is a wrong path.
 	e.RedirectTrailingSlash = false
-	_ = e.SetTrustedProxies(nil) // nil trusts nobody, and cannot fail
+	if err := e.SetTrustedProxies(trusted); err != nil {
+		panic(err) // the settings were checked
+	}
 	e.Use(identify, a.measure, logFaults(a.log), recoverPanics(a.log), limitBody)
 	e.NoRoute(func(c *gin.Context) { fail(c, routeNotFound) })
 	e.NoMethod(func(c *gin.Context) { fail(c, methodNotAllowed) })

@@ -12,14 +12,9 @@ import (
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
-// admitter decides a purchase; see redisstore.Admit.
+// admitter decides a purchase; see package gate.
 type admitter interface {
-	Admit(ctx context.Context, o seckill.Order) (seckill.Admission, error)
-}
-
-// idSource mints order ids; see package orderid.
-type idSource interface {
-	Next(ctx context.Context) (seckill.OrderID, error)
+	Admit(ctx context.Context, u seckill.UserID, v seckill.VoucherID) (seckill.Admission, error)
 }
 
 const admitMax = 2 * time.Second // all that a purchase may wait for
@@ -52,36 +47,27 @@ func (a *API) buy(c *gin.Context) {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), admitMax)
 	defer cancel()
-	a.admit(ctx, c, seckill.Order{User: who.User, Voucher: v})
+	a.admit(ctx, c, who.User, v)
 }
 
-// admit mints the id and asks the sale. A client that hangs up changes nothing: the order
-// stands, and the same user's retry finds it.
-func (a *API) admit(ctx context.Context, c *gin.Context, o seckill.Order) {
-	id, err := a.ids.Next(ctx)
-	if err != nil {
-		fail(c, &seckill.Error{Op: "httpapi.admit", Code: seckill.Unavailable, Err: err})
-		return
-	}
-	o.ID = id
+// admit asks the sale. A client that hangs up changes nothing: the order stands, and the
+// same user's retry finds it.
+func (a *API) admit(ctx context.Context, c *gin.Context, u seckill.UserID, v seckill.VoucherID) {
 	began := time.Now()
-	got, err := a.sale.Admit(ctx, o)
-	code := seckill.Code("")
-	if err != nil {
-		code = seckill.CodeOf(err)
-	}
+	got, err := a.gate.Admit(ctx, u, v)
+	code := seckill.CodeOf(err)
 	a.meter.Admitted(code, time.Since(began))
 
 	switch code {
 	case "":
-		a.tell(c, http.StatusAccepted, bought{OrderID: o.ID, VoucherID: o.Voucher, Status: seckill.Queued})
+		a.tell(c, http.StatusAccepted, bought{OrderID: got.Order, VoucherID: v, Status: seckill.Queued})
 	case seckill.AlreadyOrdered:
 		status := a.statusOf(ctx, got.Order)
-		a.tell(c, http.StatusOK, bought{OrderID: got.Order, VoucherID: o.Voucher, Status: status, Repeated: true})
+		a.tell(c, http.StatusOK, bought{OrderID: got.Order, VoucherID: v, Status: status, Repeated: true})
 	case seckill.NotStarted:
 		fail(c, a.notStarted(got.Begin))
 	case seckill.NotReady:
-		fail(c, a.notReady(ctx, o.Voucher))
+		fail(c, a.notReady(ctx, v))
 	default:
 		fail(c, err)
 	}

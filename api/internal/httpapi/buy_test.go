@@ -101,9 +101,9 @@ func TestBuyAnswers(t *testing.T) {
 			shop: shop{admit: says(seckill.Admission{}, errors.New("10.0.0.7:6379 secret"))}, status: 500,
 			body: tell(seckill.Internal, "Internal error", "500", "The fault is on our side and has been recorded."),
 		},
-		"no order id to be had": {
-			shop: shop{next: func() (seckill.OrderID, error) { return 0, coded(seckill.Internal) }}, status: 503, retry: "1",
-			body: tell(seckill.Unavailable, "Temporarily unavailable", "503", "Something behind this did not answer, so what became of the request is not known. Try again."),
+		"asked too often": {
+			shop: shop{admit: says(seckill.Admission{}, coded(seckill.RateLimited))}, status: 429, retry: "1",
+			body: tell(seckill.RateLimited, "Too many requests", "429", "You ask too often. Nothing was done. Try again."),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,8 +226,8 @@ func TestBuyKeepsUsersApart(t *testing.T) {
 	var last atomic.Int64
 	var owners sync.Map // order id -> user
 	s := shop{
-		next: func() (seckill.OrderID, error) { return seckill.OrderID(last.Add(1)), nil },
 		admit: func(_ context.Context, o seckill.Order) (seckill.Admission, error) {
+			o.ID = seckill.OrderID(last.Add(1))
 			owners.Store(o.ID.String(), o.User)
 			return seckill.Admission{Order: o.ID}, nil
 		},

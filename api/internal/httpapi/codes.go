@@ -41,6 +41,7 @@ var answers = map[seckill.Code]answer{
 
 	seckill.Unavailable: {status: http.StatusServiceUnavailable, en: "Temporarily unavailable", zh: "服务暂不可用", detail: "Something behind this did not answer, so what became of the request is not known. Try again.", retry: true},
 	seckill.Overloaded:  {status: http.StatusServiceUnavailable, en: "Overloaded", zh: "服务繁忙", detail: "Nothing was done. Try again.", retry: true},
+	seckill.RateLimited: {status: http.StatusTooManyRequests, en: "Too many requests", zh: "请求过于频繁", detail: "You ask too often. Nothing was done. Try again.", retry: true},
 	seckill.Internal:    {status: http.StatusInternalServerError, en: "Internal error", zh: "内部错误", detail: "The fault is on our side and has been recorded."},
 
 	routeNotFound:    {status: http.StatusNotFound, en: "No such address", zh: "地址不存在", detail: "Nothing is served at this address."},

@@ -30,7 +30,6 @@ var (
 
 // shop stands in for Redis, SQL and the books: what a test does not set is empty and works.
 type shop struct {
-	next     func() (seckill.OrderID, error)
 	admit    func(ctx context.Context, o seckill.Order) (seckill.Admission, error)
 	tickets  func(u seckill.UserID, vs []seckill.VoucherID) (map[seckill.VoucherID]seckill.OrderID, error)
 	left     func(vs []seckill.VoucherID) (map[seckill.VoucherID]int64, error)
@@ -41,14 +40,8 @@ type shop struct {
 	sync     func(ctx context.Context, v seckill.VoucherID) error
 }
 
-func (s *shop) Next(context.Context) (seckill.OrderID, error) {
-	if s.next == nil {
-		return largest, nil
-	}
-	return s.next()
-}
-
-func (s *shop) Admit(ctx context.Context, o seckill.Order) (seckill.Admission, error) {
+func (s *shop) Admit(ctx context.Context, u seckill.UserID, v seckill.VoucherID) (seckill.Admission, error) {
+	o := seckill.Order{ID: largest, User: u, Voucher: v}
 	if s.admit == nil {
 		return seckill.Admission{Order: o.ID}, nil
 	}
@@ -120,7 +113,7 @@ type rig struct {
 func (s *shop) openAt(t testing.TB, c *clock) *rig {
 	r := &rig{clock: c, log: new(bytes.Buffer), reg: prometheus.NewRegistry()}
 	r.api = httpapi.New(httpapi.Deps{
-		Auth: auth.NewVerifier(secret, c.now), IDs: s, Sale: s, Orders: s, Vouchers: s, Books: s,
+		Auth: auth.NewVerifier(secret, c.now), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s,
 		Meter: obs.NewAdmission(r.reg), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
 	})
 	t.Cleanup(r.api.Close)

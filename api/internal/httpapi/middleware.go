@@ -90,7 +90,7 @@ func logFaults(log *slog.Logger) gin.HandlerFunc {
 		if last == nil || c.Request.Context().Err() != nil {
 			return // nothing failed, or the client left and took its context along
 		}
-		attrs := []any{"route", c.FullPath(), "request", requestID(c), "error", last.Err}
+		attrs := []any{"route", c.FullPath(), "request", requestID(c), "client", c.ClientIP(), "error", last.Err}
 		if seckill.CodeOf(last.Err) != seckill.Unavailable {
 			log.ErrorContext(c.Request.Context(), "request failed", attrs...)
 			return
