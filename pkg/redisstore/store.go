@@ -84,8 +84,8 @@ type Store struct {
 	met        sync.Map // run ids of the servers that were met
 }
 
-// Open connects and refuses a server that cannot serve: older than 7.0, or a cluster
-// without partitions.
+// Open connects and refuses a server that cannot serve: older than 7.0, one that evicts
+// keys, or a cluster without partitions.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	const op = "redisstore.Open"
 	o = o.withDefaults()
@@ -133,12 +133,23 @@ func (s *Store) inspect(ctx context.Context, o Options) (cluster bool, err error
 	if err != nil {
 		return false, fault(op, err)
 	}
-	if version := infoField(text, "redis_version"); version != "" {
-		if major, _ := strconv.Atoi(strings.SplitN(version, ".", 2)[0]); major < 7 {
-			return false, &seckill.Error{Op: op, Code: seckill.Invalid, Err: fmt.Errorf("this Redis is %s: 7.0 is the oldest that tells which pending entries were lost", version)}
-		}
+	if err := unfit(text); err != nil {
+		return false, &seckill.Error{Op: op, Code: seckill.Invalid, Err: err}
 	}
 	return infoField(text, "cluster_enabled") == "1" || (len(o.Addrs) > 1 && o.Master == ""), nil
+}
+
+// unfit says why the server that describes itself so cannot serve. What it does not tell, as
+// one that is not quite a Redis may not, counts as good.
+func unfit(text string) error {
+	version, policy := infoField(text, "redis_version"), infoField(text, "maxmemory_policy")
+	if major, _ := strconv.Atoi(strings.SplitN(version, ".", 2)[0]); version != "" && major < 7 {
+		return fmt.Errorf("this Redis is %s: 7.0 is the oldest that tells which pending entries were lost", version)
+	}
+	if policy != "" && policy != "noeviction" {
+		return fmt.Errorf("this Redis drops keys when its memory is full, and orders with them: its maxmemory-policy is %s and has to be noeviction", policy)
+	}
+	return nil
 }
 
 func infoField(text, name string) string {

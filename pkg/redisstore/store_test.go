@@ -73,6 +73,12 @@ func TestOpenRefuses(t *testing.T) {
 		require.ErrorIs(t, err, seckill.Invalid)
 		require.ErrorContains(t, err, "SECKILL_PARTITIONS")
 	})
+	t.Run("one that evicts keys, stock and stream among them (C28)", func(t *testing.T) {
+		server := redistest.NewWith(t, redistest.Options{Args: []string{"--maxmemory-policy", "allkeys-lru"}})
+		_, err := Open(t.Context(), Options{Addrs: []string{server.Addr()}})
+		require.ErrorIs(t, err, seckill.Invalid)
+		require.ErrorContains(t, err, "allkeys-lru")
+	})
 }
 
 func TestGeneration(t *testing.T) {
