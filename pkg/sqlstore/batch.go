@@ -25,21 +25,24 @@ func claimOf(o seckill.Order) claim { return claim{o.ID, o.User, o.Voucher} }
 // rule; after a part that decided nothing, in halves.
 type batch struct {
 	pending  []seckill.Order            // undecided ones, each claim once, by id
-	verdicts map[claim]*seckill.Verdict // pointers: most share one, and maps of them are small
+	verdicts map[claim]*seckill.Verdict // nil while undecided; pointers, since most share one
 	size     int                        // of the next part
 	stuck    int
 }
 
 func newBatch(orders []seckill.Order, epochs map[seckill.VoucherID]int64) *batch {
 	b := &batch{verdicts: make(map[claim]*seckill.Verdict, len(orders)), size: len(orders)}
-	seen := make(map[claim]bool, len(orders))
+	b.pending = make([]seckill.Order, 0, len(orders))
 	for _, o := range orders {
 		c := claimOf(o)
-		if _, known := epochs[o.Voucher]; !known {
-			b.verdicts[c] = &seckill.Verdict{Outcome: seckill.Stale}
-		} else if !seen[c] {
-			seen[c] = true
+		if _, seen := b.verdicts[c]; seen {
+			continue
+		}
+		if _, known := epochs[o.Voucher]; known {
+			b.verdicts[c] = nil
 			b.pending = append(b.pending, o)
+		} else {
+			b.verdicts[c] = &seckill.Verdict{Outcome: seckill.Stale}
 		}
 	}
 	// Stable: of two claims on one id, the first that came is tried first.
