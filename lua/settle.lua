@@ -16,10 +16,12 @@ if #acked == 0 then
   return 0
 end
 -- XDEL looks for each entry from the start of its node, which costs more than all the rest.
--- A trim drops whole nodes, and may where nothing older is pending: a group is served in
--- order, so that whatever stands before an entry it was given has been settled.
-local count, last, trimmed = #acked, acked[#acked], 0
-if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', last, 1) == 0 then
+-- A trim drops whole nodes. It may where the first settled one leads the stream and nothing
+-- up to the last is pending: what stands between them was then given out, and settled. What
+-- a group never gave out, because someone moved it past, stands before them, and stays.
+local count, first, last, trimmed = #acked, acked[1], acked[#acked], 0
+local head = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
+if head and head[1] == first and #redis.call('XPENDING', KEYS[1], ARGV[1], '-', last, 1) == 0 then
   trimmed = redis.call('XTRIM', KEYS[1], 'MINID', last)
 end
 if trimmed >= count - 1 then

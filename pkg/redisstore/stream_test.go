@@ -232,6 +232,27 @@ func TestSettleTakesWhatIsSettled(t *testing.T) {
 	require.Len(t, read(t, s, "a", 100), 50, "entries that nobody read stay")
 }
 
+// An operator moved the group past orders that nobody has read: they are not settled with
+// those that came after them.
+func TestSettleLeavesWhatWasPassedOver(t *testing.T) {
+	s, c := open(t)
+	sell(t, s, voucher, 400)
+	buy(t, s, 150)
+	require.NoError(t, c.XGroupCreate(t.Context(), "seckill:stream", "seckillGroup", "$").Err())
+	for i := range int64(200) {
+		admit(t, s, order(1000+i, 1000+i))
+	}
+	ds := read(t, s, "a", 200)
+	require.Len(t, ds, 200)
+	n, err := s.Settle(t.Context(), 0, entriesOf(ds))
+	require.NoError(t, err)
+	require.Equal(t, 200, n)
+	require.EqualValues(t, 150, c.XLen(t.Context(), "seckill:stream").Val())
+	waiting, err := s.Waiting(t.Context(), voucher)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, waiting[0].User)
+}
+
 // C7: entries that can never be stored are read as such, with what is readable.
 func TestReadMalformed(t *testing.T) {
 	s, c := open(t)
@@ -281,6 +302,11 @@ func TestTries(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
+	require.NoError(t, s.SetTries(t.Context(), 0, "1-1", 1))
+	require.Equal(t, "1", c.HGet(t.Context(), "seckill:tries", "1-1").Val())
+	require.NoError(t, s.SetTries(t.Context(), 0, "1-1", 0))
+	require.Empty(t, c.Keys(t.Context(), "*").Val())
+	require.NoError(t, s.SetTries(t.Context(), 0, "1-1", 2))
 	require.NoError(t, s.ForgetTries(t.Context(), 0, []string{"1-1", "2-2"}))
 	require.NoError(t, s.ForgetTries(t.Context(), 0, nil))
 	require.Empty(t, c.Keys(t.Context(), "*").Val())
