@@ -24,6 +24,14 @@ func (s *Store) CountTry(ctx context.Context, p int, entry string) (int64, error
 	return n, fault("redisstore.CountTry", err)
 }
 
+// SetTries makes the count of an entry's lone tries what it was before one that never began.
+func (s *Store) SetTries(ctx context.Context, p int, entry string, n int64) error {
+	if n <= 0 {
+		return s.ForgetTries(ctx, p, []string{entry})
+	}
+	return fault("redisstore.SetTries", s.db.HSet(ctx, s.keys.tries(p), entry, n).Err())
+}
+
 // ForgetTries forgets the lone tries of entries, because one came back.
 func (s *Store) ForgetTries(ctx context.Context, p int, entries []string) error {
 	if len(entries) == 0 {

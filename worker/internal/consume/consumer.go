@@ -29,6 +29,7 @@ type ends interface {
 
 type tries interface {
 	CountTry(ctx context.Context, p int, entry string) (int64, error)
+	SetTries(ctx context.Context, p int, entry string, n int64) error
 	ForgetTries(ctx context.Context, p int, entries []string) error
 }
 

@@ -148,7 +148,13 @@ func (j *job) tryAlone(intake, work context.Context, it item) bool {
 		j.queue = append(j.queue, it) // a panic did not come back: the count stands
 		return false
 	}
-	if !worn {
+	switch {
+	case worn:
+	case results[0].Outcome == seckill.Busy:
+		// It never began, which tells nothing: where the order killed a worker, that one's lock
+		// is what it waits for.
+		j.setTries(intake, work, it.d.Entry, tried-1)
+	default:
 		j.forgetTries(intake, work, it.d.Entry)
 	}
 	moved := j.finish(intake, work, []item{it}, results)
@@ -166,17 +172,24 @@ func (j *job) countTry(work context.Context, entry string) (int64, error) {
 	return j.Tries.CountTry(work, j.p, entry)
 }
 
-// forgetTries has to get through even while the program stops: a try that came back must
-// not count.
 func (j *job) forgetTries(intake, work context.Context, entry string) {
+	j.takeBack(intake, work, func(ctx context.Context) error { return j.Tries.ForgetTries(ctx, j.p, []string{entry}) })
+}
+
+func (j *job) setTries(intake, work context.Context, entry string, n int64) {
+	j.takeBack(intake, work, func(ctx context.Context) error { return j.Tries.SetTries(ctx, j.p, entry, n) })
+}
+
+// takeBack has to get through even while the program stops: a try that came back must not
+// count.
+func (j *job) takeBack(intake, work context.Context, change func(context.Context) error) {
 	const last = 2 * time.Second
-	forget := func(ctx context.Context) error { return j.Tries.ForgetTries(ctx, j.p, []string{entry}) }
-	if j.persist(intake, work, forget) {
+	if j.persist(intake, work, change) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), last)
 	defer cancel()
-	j.ending.Note(forget(ctx))
+	j.ending.Note(change(ctx))
 }
 
 // handle runs the handler under a deadline; false says that it panicked.

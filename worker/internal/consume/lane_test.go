@@ -37,6 +37,18 @@ func TestTryAlone(t *testing.T) {
 		require.NotEqual(t, inOrder, f.made("handle"))
 		require.ElementsMatch(t, inOrder, f.made("handle"))
 	})
+	bubble(t, "a try that found the user locked neither counts nor acquits", func(t *testing.T) {
+		f := newFake()
+		f.own = []seckill.Delivery{worn(2)}
+		f.tries["2-0"] = attemptsMax - 2
+		f.handle = func(_ context.Context, ds []seckill.Delivery) []fulfil.Result {
+			return all(ds, seckill.Busy, fulfil.Keep)
+		}
+		f.run(t, 512, 9*time.Second, time.Nanosecond)
+		require.Greater(t, len(f.made("handle 2")), 40)
+		require.EqualValues(t, attemptsMax-2, f.tries["2-0"])
+		require.Empty(t, f.made("worn", "forget"))
+	})
 	bubble(t, "a try that failed came back", func(t *testing.T) {
 		f := newFake()
 		f.own = []seckill.Delivery{worn(2)}

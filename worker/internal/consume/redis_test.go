@@ -188,6 +188,16 @@ func (f *fake) CountTry(_ context.Context, _ int, entry string) (int64, error) {
 	return f.tries[entry], nil
 }
 
+func (f *fake) SetTries(_ context.Context, _ int, entry string, n int64) error {
+	if err := f.did("set %s to %d", entry, n); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tries[entry] = n
+	return nil
+}
+
 func (f *fake) ForgetTries(ctx context.Context, _ int, entries []string) error {
 	if ctx.Err() != nil {
 		return errDown
