@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One connection is enough for anything: nothing takes a second one while it holds one.
+// F12: one connection is enough for anything: nothing takes a second one while it holds one.
 func TestOneConnection(t *testing.T) {
 	t.Parallel()
 	one := sqlstore.Options{MaxOpenConns: 1}
@@ -65,7 +65,7 @@ func TestOneConnection(t *testing.T) {
 	}
 }
 
-// Somebody else inserts the same user, holds the row, and gives it up: those who waited
+// F1: somebody else inserts the same user, holds the row, and gives it up: those who waited
 // for it deadlock among each other. One of them gets the row, and nobody is lost.
 func TestStoreOrdersAfterARollback(t *testing.T) {
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestStoreOrdersAfterARollback(t *testing.T) {
 	f.requireBooks(v, 4)
 }
 
-// Connections die all the time; whoever repeats the call loses nothing.
+// F9: connections die all the time; whoever repeats the call loses nothing.
 func TestStoreOrdersWhileConnectionsAreKilled(t *testing.T) {
 	t.Parallel()
 	f := onMariaDB(t, options)
@@ -120,7 +120,7 @@ func TestStoreOrdersWhileConnectionsAreKilled(t *testing.T) {
 	f.requireBooks(v, 0)
 }
 
-// Idle connections that the server closed are not an error of the next call.
+// F9: idle connections that the server closed are not an error of the next call.
 func TestStoreOrdersOnConnectionsThatTheServerClosed(t *testing.T) {
 	t.Parallel()
 	f := onMariaDB(t, options)
@@ -151,6 +151,7 @@ func (f fixture) killConnections() {
 	}, time.Minute, time.Millisecond)
 }
 
+// F10: which error comes of a context that ends is a race; all of them are transient.
 func TestStoreOrdersUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
 	f := onMariaDB(t, options)
@@ -206,6 +207,7 @@ func (t lossyTx) Commit() error {
 	return err
 }
 
+// A9: a commit whose answer is lost has happened, and is found.
 func TestStoreOrdersWhenTheAnswerToACommitIsLost(t *testing.T) {
 	t.Parallel()
 	c, err := mysql.ParseDSN(sqltest.New(t))
@@ -228,7 +230,7 @@ func TestStoreOrdersWhenTheAnswerToACommitIsLost(t *testing.T) {
 	f.requireBooks(v, 2)
 }
 
-// The number of changed rows means the same whether the server counts those found or
+// F6: the number of changed rows means the same whether the server counts those found or
 // those that differ.
 func TestRowsFoundOrChanged(t *testing.T) {
 	t.Parallel()
@@ -250,7 +252,7 @@ func TestRowsFoundOrChanged(t *testing.T) {
 	}
 }
 
-// A server that allows few connections and lives in another time zone.
+// F11, F15: a server that allows few connections and lives in another time zone.
 func TestNarrowServerFarAway(t *testing.T) {
 	t.Parallel()
 	server, err := sqltest.Start(sqltest.Options{TCP: true, Flags: []string{"--max-connections=20", "--default-time-zone=+08:00"}})

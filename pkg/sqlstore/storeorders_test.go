@@ -49,7 +49,7 @@ func TestStoreOrders(t *testing.T) {
 			[]seckill.Order{order(11, 7, v), order(12, 8, v)}, []seckill.Outcome{duplicate, stored}, 1},
 		{"a user may hold orders of two vouchers", has(good),
 			[]seckill.Order{order(11, 7, w)}, []seckill.Outcome{stored}, 2},
-		{"who cancelled may buy again", dead(good),
+		{"who cancelled may buy again (F14)", dead(good),
 			[]seckill.Order{order(11, 7, v)}, []seckill.Outcome{stored}, 2},
 		{"a replay of a cancelled order stays dead", dead(good),
 			[]seckill.Order{good}, []seckill.Outcome{already}, 3},
@@ -63,7 +63,7 @@ func TestStoreOrders(t *testing.T) {
 			[]seckill.Order{order(10, 7, 9999), order(11, 7, v)}, []seckill.Outcome{stale, stored}, 2},
 		{"too few units: the lowest ids get them", has(order(1, 1, v)),
 			slices.Concat(orders(3, 11, 11, v), orders(2, 21, 21, w)), []seckill.Outcome{stored, stored, short, stored, stored}, 0},
-		{"no unit at all", has(orders(3, 1, 1, v)...),
+		{"no unit at all (F5)", has(orders(3, 1, 1, v)...),
 			slices.Concat(orders(3, 11, 11, v), orders(2, 21, 21, w)), []seckill.Outcome{short, short, short, stored, stored}, 0},
 		{"no unit of one voucher, just enough of another", has(orders(3, 1, 1, w)...),
 			slices.Concat(orders(3, 11, 11, v), orders(2, 21, 21, w)), []seckill.Outcome{stored, stored, stored, short, short}, 0},
@@ -176,7 +176,7 @@ func TestStoreOrdersSetsTheTimes(t *testing.T) {
 	})
 }
 
-// Workers get the same messages again and again, cut into other batches each time, of
+// F2, F3: workers get the same messages again and again, cut into other batches each time, of
 // more users than there are units. Whatever happens, the books balance, each order has
 // one fate, and no fate changes.
 func TestStoreOrdersAtOnce(t *testing.T) {

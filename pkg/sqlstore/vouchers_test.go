@@ -103,6 +103,7 @@ func TestRaiseVersion(t *testing.T) {
 	})
 }
 
+// F15: a time means the same whatever zone the DSN or the server has.
 func TestTimesAreTheSameInAnyZone(t *testing.T) {
 	onBoth(t, func(t *testing.T, f fixture) {
 		asked := flashSale(1)

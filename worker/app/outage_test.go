@@ -72,7 +72,7 @@ func TestLostInHand(t *testing.T) {
 	require.Empty(t, s.buried())
 }
 
-// TestTransient holds a row that the batch needs until the database gives up waiting for it
+// TestTransient is C26, too: it holds a row that the batch needs until the database gives up waiting for it
 // (1205) or the batch's time is over: the order stays, and is stored later.
 func TestTransient(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ func (s *stage) ghost(times int) (ds []seckill.Delivery) {
 	return ds
 }
 
-// TestOutcomes brings about every outcome once, on real servers: what the row says, what is
+// TestOutcomes is C26: it brings about every outcome once, on real servers: what the row says, what is
 // buried, and that the books balance to the unit with nothing left in the stream.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()

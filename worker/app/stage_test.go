@@ -159,6 +159,7 @@ func (s *stage) awaitStatus(o seckill.Order, want seckill.Status, why seckill.Re
 }
 
 // awaitRest waits until nothing is under way and both stores agree, with as many live rows.
+// C13, C14: the stream is then empty, by its length and not by a trim that may do nothing.
 func (s *stage) awaitRest(live int64) {
 	s.t.Helper()
 	var r books.Report

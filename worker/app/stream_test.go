@@ -40,13 +40,16 @@ func TestLostGroup(t *testing.T) {
 	}
 }
 
-// TestBacklog is C2: what was accepted before the first worker ran is stored.
+// TestBacklog is C2 and C12: what was accepted before the first worker ran is stored, however
+// much it is; nothing trims the stream.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, 20)
-	s.buy(20)
+	const many = 2000
+	s := newStage(t, many)
+	s.buyAtOnce(many)
+	require.EqualValues(t, many, s.number("XLEN", stream))
 	s.work("w1")
-	s.awaitRest(20)
+	s.awaitRest(many)
 }
 
 // TestReplay is C4: copies of settled messages change nothing.
