@@ -27,12 +27,15 @@ var contenders = []contender{
 // killOrders is how long the queue is through which a worker is killed on its way.
 const killOrders = 4000
 
+// usualKills is how often the worker of one sale is killed: once might hit it between two messages.
+const usualKills = 5
+
 // usualPatience keeps the whole run, at its usual size, within some minutes.
-var usualPatience = patience{ask: time.Minute, store: 6 * time.Second, steady: 3 * time.Second, quiet: 6 * time.Second}
+var usualPatience = patience{ask: time.Minute, store: 6 * time.Second, steady: 3 * time.Second, claim: 2 * time.Second, quiet: 6 * time.Second}
 
 func benchAdmit(ctx context.Context, g *ground, set settings, progress io.Writer) (report, error) {
 	set.N = cmp.Or(set.N, 20_000)
-	b := &admitting{g, set, usualPatience, progress}
+	b := &admitting{g, contenders, set, usualPatience, usualKills, progress}
 	found, err := b.run(ctx)
 	if err != nil {
 		return found, err
@@ -43,37 +46,34 @@ func benchAdmit(ctx context.Context, g *ground, set settings, progress io.Writer
 // admitting is one run of `bench admit`.
 type admitting struct {
 	*ground
-	set      settings
-	wait     patience
-	progress io.Writer
+	contenders []contender
+	set        settings
+	wait       patience
+	kills      int // of one worker after the other, in one sale
+	progress   io.Writer
 }
 
 func (b *admitting) run(ctx context.Context) (found report, err error) {
-	paces := make([][]pace, len(contenders))
-	var raw []pace
+	paces, raw := make([][]pace, len(b.contenders)), []pace(nil)
 	for r := range b.set.Rounds {
-		for i, c := range contenders {
-			p, err := b.round(ctx, r, c)
+		for i, c := range b.contenders {
+			fmt.Fprintf(b.progress, "round %d of %d: %s, %d orders\n", r+1, b.set.Rounds, c.name, b.orders(c))
+			p, err := b.round(ctx, c)
 			if err != nil {
 				return found, fmt.Errorf("%s: %w", c.name, err)
 			}
+			fmt.Fprintf(b.progress, "  %.0f accepted/s, %.0f refused/s, %.0f stored/s\n", p.Accepted, p.Refused, p.Stored)
 			paces[i] = append(paces[i], p)
-			if c.api != roleAPI {
-				continue
-			}
-			depth := max(1, int(p.Depth+0.5))
-			if p, err = b.ground.rawFloor(ctx, b.set.N, depth); err != nil {
-				return found, fmt.Errorf("raw commands: %w", err)
-			}
-			raw = append(raw, p)
 		}
+		last := paces[len(paces)-1]
+		p, err := b.rawFloor(ctx, b.set.N, max(1, int(last[r].Depth+0.5)))
+		if err != nil {
+			return found, fmt.Errorf("raw commands: %w", err)
+		}
+		raw = append(raw, p)
 	}
-	rawPace := medianPace(raw)
-	found.Ways = []line{{
-		Name: fmt.Sprintf("floor: raw Redis, %.0f orders in a pipeline", rawPace.Depth), Orders: b.set.N, pace: rawPace,
-		Checked: "stock 0, as many buyers, tickets and entries as orders",
-	}}
-	for i, c := range contenders {
+	found.Ways = []line{rawLine(b.set.N, medianPace(raw))}
+	for i, c := range b.contenders {
 		l, err := b.rest(ctx, c, medianPace(paces[i]))
 		if err != nil {
 			return found, fmt.Errorf("%s: %w", c.name, err)
@@ -87,39 +87,34 @@ func (b *admitting) run(ctx context.Context) (found report, err error) {
 
 func (b *admitting) orders(c contender) int { return max(1, b.set.N/c.divide) }
 
-func (b *admitting) round(ctx context.Context, round int, c contender) (pace, error) {
-	fmt.Fprintf(b.progress, "round %d of %d: %s, %d orders\n", round+1, b.set.Rounds, c.name, b.orders(c))
-	p, err := b.ground.round(ctx, c, b.orders(c), b.wait, b.set.Profile)
-	if err == nil {
-		fmt.Fprintf(b.progress, "  %.0f accepted/s, %.0f refused/s, %.0f stored/s\n", p.Accepted, p.Refused, p.Stored)
+func rawLine(orders int, p pace) line {
+	return line{
+		Name: fmt.Sprintf("floor: raw Redis, %.0f orders in a pipeline", p.Depth), Orders: orders, pace: p,
+		Checked: "stock 0, as many buyers, tickets and entries as orders",
 	}
-	return p, err
 }
 
 // rest measures what needs no rounds: latency, the law, and what a killed worker loses.
 func (b *admitting) rest(ctx context.Context, c contender, p pace) (l line, err error) {
-	fmt.Fprintf(b.progress, "%s: %.0f requests/s on a schedule", c.name, p.Accepted/2)
-	l = line{Name: c.name, Orders: b.orders(c), pace: p, Checked: "every request answered", floor: c.floor, async: c.worker != ""}
-	if l.calm, err = b.half(ctx, c, p.Accepted, b.wait); err != nil || c.floor {
-		fmt.Fprintln(b.progress)
+	l = line{Name: c.name, Orders: b.orders(c), pace: p, Checked: "every request answered"}
+	fmt.Fprintf(b.progress, "%s: %.0f requests/s on a schedule\n", c.name, p.Accepted/2)
+	if l.calm, err = b.half(ctx, c, p.Accepted); err != nil || c.floor {
 		return l, err
 	}
-	fmt.Fprintf(b.progress, ", p99 %.1f ms; a rush", l.P99)
-	if l.law, err = b.rush(ctx, c, b.wait); err != nil {
+	fmt.Fprintf(b.progress, "  99 of 100 answers within %.1f ms; now a rush\n", l.P99)
+	if l.law, err = b.rush(ctx, c); err != nil {
 		return l, err
 	}
 	l.Checked = fmt.Sprintf("every unit sold; %d users asking %d times at once for %d units", rushUsers, rushAsks, rushUnits)
-	if c.worker != "" {
-		fmt.Fprintf(b.progress, "; %d kills", kills)
-		n, err := b.lost(ctx, c, min(b.set.N, killOrders), b.wait)
-		if err != nil {
-			return l, err
-		}
-		l.Lost = &n
-		l.Checked += fmt.Sprintf("; a row for each of %d accepted, worker killed %d times", min(b.set.N, killOrders), kills)
+	if c.worker == "" {
+		return l, nil
 	}
-	fmt.Fprintln(b.progress)
-	return l, nil
+	orders := min(b.set.N, killOrders)
+	fmt.Fprintf(b.progress, "  %d kills of its worker\n", b.kills)
+	n, err := b.lost(ctx, c, orders)
+	l.Lost = &n
+	l.Checked += fmt.Sprintf("; a row for each of %d accepted, its worker killed %d times", orders, b.kills)
+	return l, err
 }
 
 // rawFloor is what Redis takes for the commands of acceptances by themselves, so many

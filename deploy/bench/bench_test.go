@@ -31,6 +31,7 @@ func TestBench(t *testing.T) {
 	defer g.Close()
 	t.Run("worker: every row stores its orders", func(t *testing.T) { testWorker(t, g) })
 	t.Run("drain: the worker's memory is found", func(t *testing.T) { testDrain(t, g) })
+	t.Run("admit: every row sells its orders", func(t *testing.T) { testAdmit(t, g) })
 	t.Run("an order that was not stored is an error", func(t *testing.T) { testUnstored(t, g) })
 }
 

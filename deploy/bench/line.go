@@ -14,8 +14,6 @@ type line struct {
 	law
 	Lost    *int   `json:"lostByKills,omitempty"` // accepted orders without a row; nil: nothing to kill
 	Checked string `json:"checkedAgainst"`
-
-	floor, async bool
 }
 
 // medianPace is the middle of each figure.
@@ -46,7 +44,7 @@ func medianPace(runs []pace) (middle pace) {
 func printWays(tab io.Writer, ways []line) {
 	fmt.Fprint(tab, "\torders\taccepted/s\trefused/s\tat half: p50 ms\tp99 ms\tapi CPU µs\tRedis CPU µs\tstored/s\tlast row s\toversold\tduplicates\tlost\n")
 	for _, l := range ways {
-		last := fmt.Sprintf("%.2f", l.Last)
+		last := figure("%.2f", l.Last)
 		if l.Late > 0 {
 			last = "> " + last
 		}

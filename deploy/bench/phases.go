@@ -12,7 +12,8 @@ type patience struct {
 	ask    time.Duration // for all answers of a load
 	store  time.Duration // from the first request: a row that is not there by then is late
 	steady time.Duration // the length of a load at half of the most
-	quiet  time.Duration // without a new row, after which no more is expected
+	claim  time.Duration // until a worker takes over what a killed one had in hand
+	quiet  time.Duration // without a new row, after which no more is expected; above claim
 }
 
 // pace is what one round of a contender took.
@@ -33,8 +34,9 @@ type pace struct {
 // round is one sale: everything is sold with all programs running, then everyone is
 // refused. What an acceptance costs is taken from a second sale without a worker, where
 // there is one: Redis does not tell whose commands took its time.
-func (g *ground) round(ctx context.Context, c contender, orders int, wait patience, profiles string) (p pace, err error) {
-	s, err := g.newScene(ctx, c, orders, profiles)
+func (b *admitting) round(ctx context.Context, c contender) (p pace, err error) {
+	orders := b.orders(c)
+	s, err := b.newScene(ctx, c, orders, b.set.Profile)
 	if err != nil {
 		return p, err
 	}
@@ -42,16 +44,16 @@ func (g *ground) round(ctx context.Context, c contender, orders int, wait patien
 	if err := s.startWorker(ctx); err != nil {
 		return p, err
 	}
-	took, err := s.sell(ctx, wait, &p)
+	took, err := s.sell(ctx, &p)
 	if err != nil {
 		return p, err
 	}
 	s.endWorker()
-	if err := s.refuse(ctx, wait, &p); err != nil {
+	if err := s.refuse(ctx, &p); err != nil {
 		return p, err
 	}
 	if c.worker != "" {
-		if took, err = g.queue(ctx, c, orders, wait, &p); err != nil {
+		if took, err = b.queue(ctx, c, &p); err != nil {
 			return p, err
 		}
 	}
@@ -60,13 +62,13 @@ func (g *ground) round(ctx context.Context, c contender, orders int, wait patien
 }
 
 // sell sells everything, and watches how the rows come meanwhile.
-func (s *scene) sell(ctx context.Context, wait patience, p *pace) (took spent, err error) {
-	load, err := s.prepare(ctx, plan{Users: s.Orders, Asks: 1, Limit: wait.ask})
+func (s *scene) sell(ctx context.Context, p *pace) (took spent, err error) {
+	load, err := s.prepare(ctx, plan{Users: s.Orders, Asks: 1, Limit: s.wait.ask})
 	if err != nil {
 		return took, err
 	}
 	defer load.end()
-	watched := s.watch(ctx, wait.store)
+	watched := s.watch(ctx)
 	a, took, err := s.ask(ctx, load)
 	seen := <-watched
 	if err == nil {
@@ -98,14 +100,14 @@ type sighting struct {
 	err    error
 }
 
-// watch sends one sighting: of the last row, or of what is there after limit. Without a
-// worker there is nothing to see, for every answer comes after its row.
-func (s *scene) watch(ctx context.Context, limit time.Duration) <-chan sighting {
+// watch sends one sighting: of the last row, or of what is there when nobody waits any
+// longer. Without a worker there is nothing to see, for every answer comes after its row.
+func (s *scene) watch(ctx context.Context) <-chan sighting {
 	seen := make(chan sighting, 1)
 	go func() {
 		var now sighting
 		if s.contender.worker != "" {
-			now.stored, now.err = s.storedUntil(ctx, s.Orders, limit)
+			now.stored, now.err = s.storedUntil(ctx, s.Orders, s.wait.store)
 		}
 		now.at = time.Now()
 		seen <- now
@@ -114,8 +116,8 @@ func (s *scene) watch(ctx context.Context, limit time.Duration) <-chan sighting 
 }
 
 // refuse lets as many further users ask for what is gone.
-func (s *scene) refuse(ctx context.Context, wait patience, p *pace) error {
-	a, took, err := s.once(ctx, plan{First: s.Orders, Users: s.Orders * s.divide, Asks: 1, Limit: wait.steady})
+func (s *scene) refuse(ctx context.Context, p *pace) error {
+	a, took, err := s.once(ctx, plan{First: s.Orders, Users: s.Orders * s.divide, Asks: 1, Limit: s.wait.steady})
 	if err != nil {
 		return err
 	}
@@ -126,13 +128,14 @@ func (s *scene) refuse(ctx context.Context, wait patience, p *pace) error {
 }
 
 // queue sells everything while no worker runs.
-func (g *ground) queue(ctx context.Context, c contender, orders int, wait patience, p *pace) (took spent, err error) {
-	s, err := g.newScene(ctx, c, orders, "")
+func (b *admitting) queue(ctx context.Context, c contender, p *pace) (took spent, err error) {
+	orders := b.orders(c)
+	s, err := b.newScene(ctx, c, orders, "")
 	if err != nil {
 		return took, err
 	}
 	defer func() { err = joinClose(err, s) }()
-	a, took, err := s.once(ctx, plan{Users: orders, Asks: 1, Limit: wait.ask})
+	a, took, err := s.once(ctx, plan{Users: orders, Asks: 1, Limit: b.wait.ask})
 	if err != nil {
 		return took, err
 	}
@@ -150,10 +153,10 @@ type calm struct {
 }
 
 // half asks on a fixed schedule, however long the answers take.
-func (g *ground) half(ctx context.Context, c contender, most float64, wait patience) (found calm, err error) {
+func (b *admitting) half(ctx context.Context, c contender, most float64) (found calm, err error) {
 	found.Rate = most / 2
-	users := max(1, int(found.Rate*wait.steady.Seconds()))
-	s, err := g.newScene(ctx, c, users, "")
+	users := max(1, int(found.Rate*b.wait.steady.Seconds()))
+	s, err := b.newScene(ctx, c, users, "")
 	if err != nil {
 		return found, err
 	}
@@ -166,12 +169,12 @@ func (g *ground) half(ctx context.Context, c contender, most float64, wait patie
 	if err := s.startWorker(ctx); err != nil {
 		return found, err
 	}
-	a, _, err := s.once(ctx, plan{Users: users, Asks: 1, Rate: found.Rate, Limit: wait.ask})
+	a, _, err := s.once(ctx, plan{Users: users, Asks: 1, Rate: found.Rate, Limit: b.wait.ask})
 	if err != nil {
 		return found, err
 	}
 	if c.api == roleAPI {
-		if _, err := s.storedUntil(ctx, users, wait.ask); err != nil {
+		if _, err := s.storedUntil(ctx, users, b.wait.ask); err != nil {
 			return found, err
 		}
 		stored, err := news.stored(ctx, a.Accepted)
@@ -202,8 +205,8 @@ const (
 )
 
 // rush lets more users ask than there are units, each twice at the same moment.
-func (g *ground) rush(ctx context.Context, c contender, wait patience) (l law, err error) {
-	s, err := g.newScene(ctx, c, rushUnits, "")
+func (b *admitting) rush(ctx context.Context, c contender) (l law, err error) {
+	s, err := b.newScene(ctx, c, rushUnits, "")
 	if err != nil {
 		return l, err
 	}
@@ -211,11 +214,11 @@ func (g *ground) rush(ctx context.Context, c contender, wait patience) (l law, e
 	if err := s.startWorker(ctx); err != nil {
 		return l, err
 	}
-	a, _, err := s.once(ctx, plan{Users: rushUsers, Asks: rushAsks, Limit: wait.ask})
+	a, _, err := s.once(ctx, plan{Users: rushUsers, Asks: rushAsks, Limit: b.wait.ask})
 	if err != nil {
 		return l, err
 	}
-	if _, err := s.storedUntil(ctx, rushUnits, wait.store); err != nil {
+	if _, err := s.storedUntil(ctx, rushUnits, b.wait.store); err != nil {
 		return l, err
 	}
 	ids, users, err := s.rows(ctx)
@@ -232,26 +235,23 @@ func (g *ground) rush(ctx context.Context, c contender, wait patience) (l law, e
 	return l, nil
 }
 
-// kills is how often the worker of one sale is killed: once might hit it between two messages.
-const kills = 5
-
 // lost is how many accepted orders have no row after the worker was killed again and again
 // on its way through the queue, each time followed by another one of a new name.
-func (g *ground) lost(ctx context.Context, c contender, orders int, wait patience) (n int, err error) {
-	s, err := g.newScene(ctx, c, orders, "")
+func (b *admitting) lost(ctx context.Context, c contender, orders int) (n int, err error) {
+	s, err := b.newScene(ctx, c, orders, "")
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = joinClose(err, s) }()
-	a, _, err := s.once(ctx, plan{Users: orders, Asks: 1, Limit: wait.ask})
+	a, _, err := s.once(ctx, plan{Users: orders, Asks: 1, Limit: b.wait.ask})
 	if err != nil {
 		return 0, err
 	}
-	for i := range kills {
+	for i := range b.kills {
 		if err := s.startWorker(ctx); err != nil {
 			return 0, err
 		}
-		if _, err := s.storedUntil(ctx, orders*(i+1)/(kills+1), wait.ask); err != nil {
+		if _, err := s.storedUntil(ctx, orders*(i+1)/(b.kills+1), b.wait.ask); err != nil {
 			return 0, err
 		}
 		if err := s.killWorker(); err != nil {
@@ -261,17 +261,17 @@ func (g *ground) lost(ctx context.Context, c contender, orders int, wait patienc
 	if err := s.startWorker(ctx); err != nil {
 		return 0, err
 	}
-	if err := s.storedAll(ctx, wait.quiet); err != nil {
+	if err := s.storedAll(ctx); err != nil {
 		return 0, err
 	}
 	ids, _, err := s.rows(ctx)
 	return missing(a.Accepted, ids), err
 }
 
-// storedAll waits for the last row, or until quiet has passed without a new one.
-func (s *scene) storedAll(ctx context.Context, quiet time.Duration) error {
+// storedAll waits for the last row, or until it has been quiet for long enough.
+func (s *scene) storedAll(ctx context.Context) error {
 	for stored := -1; ; {
-		now, err := s.storedUntil(ctx, max(1, stored+1), quiet)
+		now, err := s.storedUntil(ctx, max(1, stored+1), s.wait.quiet)
 		if err != nil || now <= stored || now == s.Orders {
 			return err
 		}

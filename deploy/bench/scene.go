@@ -26,6 +26,7 @@ type contender struct {
 type scene struct {
 	*stage
 	contender
+	wait     patience
 	ledger   *sql.DB
 	api      *child
 	worker   *child // nil while none runs
@@ -33,12 +34,13 @@ type scene struct {
 	profiles string
 }
 
-func (g *ground) newScene(ctx context.Context, c contender, units int, profiles string) (*scene, error) {
-	st, err := g.newStage(ctx, units)
+// newScene opens a sale of so many units and the api at it; profiles is "" or a directory.
+func (b *admitting) newScene(ctx context.Context, c contender, units int, profiles string) (*scene, error) {
+	st, err := b.newStage(ctx, units)
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{stage: st, contender: c, profiles: profiles}
+	s := &scene{stage: st, contender: c, wait: b.wait, profiles: profiles}
 	if s.ledger, err = openDB(ctx, st.dsn); err != nil {
 		return nil, joinClose(err, s)
 	}
@@ -72,16 +74,13 @@ func (s *scene) start(ctx context.Context, t task) (*child, error) {
 	return startChild(ctx, t)
 }
 
-// claimIdle is how soon a worker takes over what a killed one had in hand.
-const claimIdle = 2 * time.Second
-
 // startWorker starts a consumer under a name that none had before.
 func (s *scene) startWorker(ctx context.Context) (err error) {
 	if s.contender.worker == "" {
 		return nil
 	}
 	s.workers++
-	if s.worker, err = s.start(ctx, task{Role: s.contender.worker, Number: s.workers, ClaimIdle: claimIdle}); err != nil {
+	if s.worker, err = s.start(ctx, task{Role: s.contender.worker, Number: s.workers, ClaimIdle: s.wait.claim}); err != nil {
 		return err
 	}
 	return s.worker.begin()
@@ -188,7 +187,7 @@ func (s *scene) once(ctx context.Context, p plan) (a *answers, sp spent, err err
 }
 
 // storedEvery is how often the database is asked how far it is.
-const storedEvery = 2 * time.Millisecond
+const storedEvery = 4 * time.Millisecond
 
 // storedUntil waits until n units of the sale are taken in the database, which every way
 // does in the transaction of the row, or until limit has passed. It returns how many are.
@@ -218,7 +217,7 @@ func (s *scene) rows(ctx context.Context) (ids map[seckill.OrderID]bool, users m
 	if err != nil {
 		return nil, nil, err
 	}
-	defer rows.Close()
+	defer func() { err = joinClose(err, rows) }()
 	ids, users = make(map[seckill.OrderID]bool), make(map[seckill.UserID]int)
 	for rows.Next() {
 		var id seckill.OrderID
