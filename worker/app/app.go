@@ -36,6 +36,7 @@ type Options struct {
 	BatchMax    int           // orders in one transaction (512)
 	ClaimIdle   time.Duration // silence after which another consumer's messages are taken over (30s)
 	AttemptsMax int64         // deliveries before a message is handled alone (5)
+	MendEvery   time.Duration // how often all workers together look through the vouchers on sale (5m)
 	Silence     time.Duration // after which a consumer that holds nothing leaves the group (10 ClaimIdle, at least 5m)
 }
 
@@ -43,6 +44,7 @@ func (o Options) withDefaults() Options {
 	o.BatchMax = cmp.Or(o.BatchMax, 512)
 	o.ClaimIdle = cmp.Or(o.ClaimIdle, 30*time.Second)
 	o.AttemptsMax = cmp.Or(o.AttemptsMax, 5)
+	o.MendEvery = cmp.Or(o.MendEvery, mendEvery)
 	o.Silence = cmp.Or(o.Silence, max(silenceClaims*o.ClaimIdle, silenceMin))
 	return o
 }
@@ -65,20 +67,26 @@ type Worker struct {
 	resync   *resync
 	watch    *watch
 	janitor  *janitor
+	mender   *mender
 }
 
 // New puts a Worker together without starting it.
 func New(d Deps) *Worker {
 	d.Options = d.Options.withDefaults()
 	meter := obs.NewWorker(d.Registry)
+	ledger := books.New(d.Redis, d.SQL, d.Log)
 	w := &Worker{
 		deps:     d,
 		releaser: release.New(d.SQL, d.Redis, meter, d.Log),
-		resync:   newResync(books.New(d.Redis, d.SQL, d.Log), d.Log),
+		resync:   newResync(ledger, d.Log),
 		watch:    &watch{streams: d.Redis, meter: meter, trouble: pace.NewTrouble(d.Log, meter, "watch")},
 		janitor: &janitor{
 			groups: d.Redis, silence: d.Options.Silence, trouble: pace.NewTrouble(d.Log, meter, "retire"), log: d.Log,
 		},
+	}
+	w.mender = &mender{
+		sql: d.SQL, redis: d.Redis, books: ledger, resync: w.resync.ask, streams: d.Redis,
+		every: d.Options.MendEvery, trouble: pace.NewTrouble(d.Log, meter, "mend"),
 	}
 	handler := fulfil.New(fulfil.Deps{
 		Ledger: d.SQL, Sale: d.Redis, Giver: w.releaser, Resync: w.resync.ask, Meter: meter, Log: d.Log,
@@ -109,7 +117,7 @@ func (w *Worker) Run(intake, work context.Context) error {
 	ballast := make([]byte, headroom) // the collector counts it; never touched, it takes no memory
 	defer runtime.KeepAlive(ballast)
 	return run.All(intake, work, w.consumer.Run, w.releaser.Run, w.resync.run,
-		run.Every(watchEvery, w.watch.look), w.janitor.run)
+		run.Every(watchEvery, w.watch.look), w.janitor.run, w.mender.run)
 }
 
 // Ready returns nil, or which store does not answer.

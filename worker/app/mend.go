@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/openseckill/seckill/pkg/books"
+	"github.com/openseckill/seckill/pkg/run"
+	"github.com/openseckill/seckill/pkg/seckill"
+	"github.com/openseckill/seckill/worker/internal/pace"
+)
+
+// mendEvery is how often the vouchers on sale are looked through, by all workers together.
+const mendEvery = 5 * time.Minute
+
+const mendPage = 100
+
+type catalogue interface {
+	Vouchers(ctx context.Context, after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
+}
+
+type keeper interface {
+	Repair(ctx context.Context, v seckill.VoucherID) ([]books.Finding, error)
+}
+
+type balance interface {
+	Books(ctx context.Context, v seckill.VoucherID) (seckill.RedisBooks, error)
+}
+
+// mender looks through the vouchers on sale now and then. One whose keys are missing or do
+// not balance is synced before a buyer has to find it; in the others it repairs the users
+// whom a crash left with the ticket of a dead order, or none.
+type mender struct {
+	sql     catalogue
+	redis   balance
+	books   keeper
+	resync  func(seckill.VoucherID)
+	streams streams
+	every   time.Duration
+	trouble *pace.Trouble
+}
+
+// run looks about once in every for each worker that there is: together they keep the pace,
+// and need no lock for it.
+func (m *mender) run(intake, work context.Context) error {
+	for first := true; ; first = false {
+		pause := pace.Around(m.every * time.Duration(m.workers(work)))
+		if first {
+			pause = pace.Between(m.every/50, m.every)
+		}
+		if run.Wait(intake, pause) != nil {
+			return nil // intake ended
+		}
+		m.trouble.Note(m.look(intake, work))
+	}
+}
+
+func (m *mender) workers(ctx context.Context) int {
+	info, err := m.streams.StreamInfo(ctx, 0)
+	if err != nil {
+		return 1
+	}
+	return max(1, len(info.Consumers))
+}
+
+func (m *mender) look(intake, work context.Context) error {
+	var failed error
+	for after := seckill.VoucherID(0); intake.Err() == nil; {
+		page, err := m.sql.Vouchers(work, after, mendPage)
+		if err != nil || len(page) == 0 {
+			return errors.Join(failed, err)
+		}
+		for _, v := range page {
+			after = v.ID
+			if now := time.Now(); intake.Err() == nil && !now.Before(v.Begin) && now.Before(v.End) {
+				failed = errors.Join(failed, m.mend(work, v.ID))
+			}
+		}
+	}
+	return failed
+}
+
+func (m *mender) mend(ctx context.Context, v seckill.VoucherID) error {
+	b, err := m.redis.Books(ctx, v)
+	if err != nil {
+		return err
+	}
+	if b.State != "open" || !b.Balanced() {
+		m.resync(v)
+		return nil
+	}
+	_, err = m.books.Repair(ctx, v)
+	return err
+}
