@@ -50,6 +50,9 @@ func (s *stopper) run(ctx context.Context, fn Part) error {
 	err := Safely(func() error { return fn(intake, work) })
 	close(done)
 	<-watched
+	if intake.Err() != nil && work.Err() == nil && errors.Is(err, context.Canceled) {
+		err = nil // it was told to stop while it was starting
+	}
 	return errors.Join(err, context.Cause(work))
 }
 

@@ -43,6 +43,14 @@ func TestStop(t *testing.T) {
 			<-intake.Done()
 			return errors.Join(Wait(work, limit/2), work.Err())
 		}, nil, time.Second + limit/2},
+		{"a signal while it starts is no failure", []time.Duration{time.Second}, func(intake, _ context.Context) error {
+			<-intake.Done()
+			return fmt.Errorf("migrate: %w", intake.Err())
+		}, nil, time.Second},
+		{"a failure while it stops is one", []time.Duration{time.Second}, func(intake, _ context.Context) error {
+			<-intake.Done()
+			return boom
+		}, boom, time.Second},
 		{"work ends at the limit", []time.Duration{time.Second}, untilWorkEnds, ErrLate, time.Second + limit},
 		{"work ends at a second signal", []time.Duration{time.Second, 3 * time.Second}, untilWorkEnds, ErrAgain, 3 * time.Second},
 	}
