@@ -220,7 +220,7 @@ func TestBuyStormAsksSQLOnce(t *testing.T) {
 	require.Equal(t, int32(1), syncs.Load())
 }
 
-// The user of an order is the token's, whoever else buys at the same moment.
+// H6: the user of an order is the token's, whoever else buys at the same moment.
 func TestBuyKeepsUsersApart(t *testing.T) {
 	const users, each = 100, 20
 	var last atomic.Int64

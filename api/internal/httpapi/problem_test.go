@@ -170,6 +170,7 @@ func TestBodiesAreLimited(t *testing.T) {
 	requireCode(t, r.do("POST", buyPath, strings.Repeat(" ", 65537), as(t, 42, auth.NoRole)...), 413, "BODY_TOO_LARGE")
 }
 
+// H5: a panic is the end of one request, not of the process.
 func TestPanicIsAnswered(t *testing.T) {
 	boom := func() { panic("secret of the house") }
 	s := shop{
