@@ -42,6 +42,17 @@ func (p *program) goroutines() int {
 	return int(p.metric("go_goroutines"))
 }
 
+// settledGoroutines waits until a program that nobody is connected to has at most so many.
+func (s *stack) settledGoroutines(p *program, most int) (n int) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		s.client.CloseIdleConnections()
+		n = p.goroutines()
+		return n <= most
+	}, patient, 50*time.Millisecond, "goroutines are left over")
+	return n
+}
+
 // resident is the memory of a program, in bytes.
 func (p *program) resident() int64 {
 	p.t.Helper()
@@ -122,7 +133,7 @@ func TestAPIRedisDownUnderLoad(t *testing.T) {
 	}
 	load(200 * time.Millisecond)
 	s.drained()
-	base := api.goroutines()
+	base := s.settledGoroutines(api, 1<<20)
 	require.NoError(t, s.server.Kill())
 	load(faultnet.Pick(2*time.Second, time.Minute))
 	require.NoError(t, s.server.Restart())
@@ -132,8 +143,7 @@ func TestAPIRedisDownUnderLoad(t *testing.T) {
 		return err == nil && a.status == http.StatusOK
 	}, patient, 10*time.Millisecond)
 	require.Less(t, time.Since(began), 10*time.Second)
-	s.client.CloseIdleConnections()
-	require.Eventually(t, func() bool { return api.goroutines() <= base+20 }, patient, 100*time.Millisecond)
+	s.settledGoroutines(api, base+20)
 	s.drained()
 	n := s.count("SELECT COUNT(*) FROM voucher_order WHERE live = 1")
 	s.law(voucher, units, n, s.redis.HGetAll(t.Context(), "seckill:ticket:"+voucher).Val())
@@ -147,8 +157,7 @@ func TestAPIManyPurchases(t *testing.T) {
 	api := s.startAPI()
 	n := faultnet.Pick[int64](2000, 10_000)
 	voucher := s.createOpen(int(n))
-	s.each(voucher, upTo(200)...)
-	base := api.goroutines()
+	base := s.settledGoroutines(api, 1<<20)
 	ctx, end := context.WithCancel(t.Context())
 	var flushing errgroup.Group
 	flushing.Go(func() error {
@@ -166,11 +175,13 @@ func TestAPIManyPurchases(t *testing.T) {
 		}
 	})
 	users := upTo(n)
-	counts, _ := sort(t, users, s.each(voucher, users...))
+	counts, accepted := sort(t, users, s.each(voucher, users...))
 	end()
 	require.NoError(t, flushing.Wait())
-	require.Equal(t, map[string]int{"200": 200, "202": int(n - 200)}, counts)
-	require.LessOrEqual(t, api.goroutines(), base+20)
+	// On a busy machine some have to ask again; a script that is not known is no reason.
+	require.Equal(t, int(n), counts["202"]+counts["UNAVAILABLE"], counts)
+	require.Len(t, accepted, counts["202"])
+	s.settledGoroutines(api, base+20)
 	clients := strings.Count(s.redis.ClientList(t.Context()).Val(), "\n")
 	require.LessOrEqual(t, clients, 20, "two trips at a time need two connections, and a few are for the rest")
 	require.NotContains(t, s.redis.Info(t.Context(), "commandstats").Val(), "setinfo")
