@@ -155,7 +155,7 @@ func TestManyRestarts(t *testing.T) {
 	s.awaitRest(int64(faultnet.Pick(20, 50)))
 	consumers, err := s.do("XINFO", "CONSUMERS", stream, group)
 	require.NoError(t, err)
-	require.Len(t, consumers, 1)
+	require.LessOrEqual(t, len(consumers.([]any)), 3, "one that left an order to another at its end keeps its name for a while")
 }
 
 // TestLostGroupWhileBlocked is C1 to the second: a reader that is blocked when its stream or
