@@ -31,7 +31,7 @@ const killOrders = 4000
 const usualKills = 5
 
 // usualPatience keeps the whole run, at its usual size, within some minutes.
-var usualPatience = patience{ask: time.Minute, store: 6 * time.Second, steady: 3 * time.Second, claim: 2 * time.Second, quiet: 6 * time.Second}
+var usualPatience = patience{ask: time.Minute, store: 5 * time.Second, steady: 3 * time.Second, claim: 2 * time.Second, quiet: 15 * time.Second}
 
 func benchAdmit(ctx context.Context, g *ground, set settings, progress io.Writer) (report, error) {
 	set.N = cmp.Or(set.N, 20_000)
@@ -62,7 +62,7 @@ func (b *admitting) run(ctx context.Context) (found report, err error) {
 			if err != nil {
 				return found, fmt.Errorf("%s: %w", c.name, err)
 			}
-			fmt.Fprintf(b.progress, "  %.0f accepted/s, %.0f refused/s, %.0f stored/s\n", p.Accepted, p.Refused, p.Stored)
+			fmt.Fprintf(b.progress, "  %.0f accepted/s, %.0f with a worker, %.0f refused/s, %.0f stored/s\n", p.Accepted, p.Together, p.Refused, p.Stored)
 			paces[i] = append(paces[i], p)
 		}
 		last := paces[len(paces)-1]
@@ -97,15 +97,15 @@ func rawLine(orders int, p pace) line {
 // rest measures what needs no rounds: latency, the law, and what a killed worker loses.
 func (b *admitting) rest(ctx context.Context, c contender, p pace) (l line, err error) {
 	l = line{Name: c.name, Orders: b.orders(c), pace: p, Checked: "every request answered"}
-	fmt.Fprintf(b.progress, "%s: %.0f requests/s on a schedule\n", c.name, p.Accepted/2)
-	if l.calm, err = b.half(ctx, c, p.Accepted); err != nil || c.floor {
+	fmt.Fprintf(b.progress, "%s: %.0f requests/s on a schedule\n", c.name, p.Together/2)
+	if l.calm, err = b.half(ctx, c, p.Together); err != nil || c.floor {
 		return l, err
 	}
 	fmt.Fprintf(b.progress, "  99 of 100 answers within %.1f ms; now a rush\n", l.P99)
 	if l.law, err = b.rush(ctx, c); err != nil {
 		return l, err
 	}
-	l.Checked = fmt.Sprintf("every unit sold; %d users asking %d times at once for %d units", rushUsers, rushAsks, rushUnits)
+	l.Checked = fmt.Sprintf("every unit sold; %d of %d sold to %d users asking %d times at once", rushUnits-l.Unsold, rushUnits, rushUsers, rushAsks)
 	if c.worker == "" {
 		return l, nil
 	}

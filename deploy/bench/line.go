@@ -20,7 +20,7 @@ type line struct {
 func medianPace(runs []pace) (middle pace) {
 	for _, figure := range []func(*pace) *float64{
 		func(p *pace) *float64 { return &p.Accepted },
-		func(p *pace) *float64 { return &p.Alone },
+		func(p *pace) *float64 { return &p.Together },
 		func(p *pace) *float64 { return &p.Refused },
 		func(p *pace) *float64 { return &p.APICPU },
 		func(p *pace) *float64 { return &p.RedisCPU },
@@ -42,14 +42,14 @@ func medianPace(runs []pace) (middle pace) {
 
 // printWays prints what belongs to a way of selling. Figures that a floor does not have are dashes.
 func printWays(tab io.Writer, ways []line) {
-	fmt.Fprint(tab, "\torders\taccepted/s\trefused/s\tat half: p50 ms\tp99 ms\tapi CPU µs\tRedis CPU µs\tstored/s\tlast row s\toversold\tduplicates\tlost\n")
+	fmt.Fprint(tab, "\torders\taccepted/s\twith worker\trefused/s\tat half: p50 ms\tp99 ms\tapi CPU µs\tRedis CPU µs\tstored/s\tlast row s\toversold\tduplicates\tlost\n")
 	for _, l := range ways {
 		last := figure("%.2f", l.Last)
 		if l.Late > 0 {
 			last = "> " + last
 		}
-		fmt.Fprintf(tab, "%s\t%d\t%.0f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", l.Name, l.Orders, l.Accepted,
-			figure("%.0f", l.Refused), figure("%.2f", l.P50), figure("%.2f", l.P99), figure("%.1f", l.APICPU),
+		fmt.Fprintf(tab, "%s\t%d\t%.0f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", l.Name, l.Orders, l.Accepted,
+			figure("%.0f", l.Together), figure("%.0f", l.Refused), figure("%.2f", l.P50), figure("%.2f", l.P99), figure("%.1f", l.APICPU),
 			figure("%.1f", l.RedisCPU), figure("%.0f", l.Stored), last, l.Oversold, l.Duplicates, number(l.Lost))
 	}
 	fmt.Fprint(tab, "\n")
@@ -84,7 +84,7 @@ func admitGoals(ways []line) []goal {
 	goals := []goal{
 		atMost("api CPU of an acceptance, times gin's floor", ours.APICPU/gin.APICPU, overFloorCPU),
 		atMost("Redis CPU of an acceptance, times the raw commands", ours.RedisCPU/raw.RedisCPU, overFloorRedis),
-		atLeast("accepted/s, times one script per request", ours.Accepted/oneByOne.Accepted, overOneByOne),
+		atLeast("accepted/s by itself, times one script per request", ours.Accepted/oneByOne.Accepted, overOneByOne),
 		atMost("api CPU of a refusal, times gin's floor", ours.RefusedAPICPU/gin.APICPU, refusedFloorCPU),
 		atMost("Redis commands a second while sold out", ours.RefusedCommands, refusedCommands),
 		atMost("orders of ours lost by kills", float64(*ours.Lost), 0),
@@ -92,7 +92,7 @@ func admitGoals(ways []line) []goal {
 	}
 	for _, other := range ways[2 : len(ways)-1] {
 		goals = append(goals,
-			more("accepted/s, times \""+other.Name+"\"", ours.Accepted/other.Accepted),
+			more("accepted/s by itself, times \""+other.Name+"\"", ours.Accepted/other.Accepted),
 			more("stored/s, times \""+other.Name+"\"", ours.Stored/other.Stored))
 		if other.Lost != nil {
 			goals = append(goals, atLeast("orders lost by kills of \""+other.Name+"\"", float64(*other.Lost), 1))

@@ -10,16 +10,16 @@ import (
 // patience are the times that a run of the benchmark takes.
 type patience struct {
 	ask    time.Duration // for all answers of a load
-	store  time.Duration // from the first request: a row that is not there by then is late
+	store  time.Duration // after the last answer: a row that is not there by then is late
 	steady time.Duration // the length of a load at half of the most
 	claim  time.Duration // until a worker takes over what a killed one had in hand
-	quiet  time.Duration // without a new row, after which no more is expected; above claim
+	quiet  time.Duration // without a new row, after which no more is expected; above claim and the life of a user's lock
 }
 
 // pace is what one round of a contender took.
 type pace struct {
-	Accepted        float64 `json:"acceptedPerSecond"`
-	Alone           float64 `json:"acceptedPerSecondWithoutWorker,omitempty"`
+	Accepted        float64 `json:"acceptedPerSecond"`   // no worker running: one that stores little would look fast
+	Together        float64 `json:"soldPerSecond"`       // accepted while a worker, if there is one, stores
 	Refused         float64 `json:"refusedPerSecond"`    // after it was sold out
 	APICPU          float64 `json:"apiCPUMicros"`        // for each accepted order
 	RedisCPU        float64 `json:"redisCPUMicros"`      // for each accepted order, without what workers ask
@@ -52,6 +52,7 @@ func (b *admitting) round(ctx context.Context, c contender) (p pace, err error) 
 	if err := s.refuse(ctx, &p); err != nil {
 		return p, err
 	}
+	p.Accepted = p.Together
 	if c.worker != "" {
 		if took, err = b.queue(ctx, c, &p); err != nil {
 			return p, err
@@ -68,8 +69,11 @@ func (s *scene) sell(ctx context.Context, p *pace) (took spent, err error) {
 		return took, err
 	}
 	defer load.end()
-	watched := s.watch(ctx)
+	until, enough := context.WithCancel(ctx)
+	defer enough()
+	watched := s.watch(ctx, until)
 	a, took, err := s.ask(ctx, load)
+	time.AfterFunc(s.wait.store, enough)
 	seen := <-watched
 	if err == nil {
 		err = seen.err
@@ -81,11 +85,11 @@ func (s *scene) sell(ctx context.Context, p *pace) (took spent, err error) {
 		return took, err
 	}
 	n := float64(s.Orders)
-	p.Accepted = n / a.Took.Seconds()
+	p.Together = n / a.Took.Seconds()
 	switch {
 	case s.floor:
 	case s.contender.worker == "":
-		p.Stored, p.Last = p.Accepted, a.Took.Seconds()
+		p.Stored, p.Last = p.Together, a.Took.Seconds()
 	default:
 		p.Last = seen.at.Sub(a.Began).Seconds()
 		p.Stored, p.Late = float64(seen.stored)/p.Last, n-float64(seen.stored)
@@ -100,14 +104,14 @@ type sighting struct {
 	err    error
 }
 
-// watch sends one sighting: of the last row, or of what is there when nobody waits any
-// longer. Without a worker there is nothing to see, for every answer comes after its row.
-func (s *scene) watch(ctx context.Context) <-chan sighting {
+// watch sends one sighting: of the last row, or of what is there when until ends. Without a
+// worker there is nothing to see, for every answer comes after its row.
+func (s *scene) watch(ctx, until context.Context) <-chan sighting {
 	seen := make(chan sighting, 1)
 	go func() {
 		var now sighting
 		if s.contender.worker != "" {
-			now.stored, now.err = s.storedUntil(ctx, s.Orders, s.wait.store)
+			now.stored, now.err = s.storedUntil(ctx, until, s.Orders)
 		}
 		now.at = time.Now()
 		seen <- now
@@ -139,7 +143,7 @@ func (b *admitting) queue(ctx context.Context, c contender, p *pace) (took spent
 	if err != nil {
 		return took, err
 	}
-	p.Alone = float64(orders) / a.Took.Seconds()
+	p.Accepted = float64(orders) / a.Took.Seconds()
 	p.Depth = float64(orders) / float64(max(1, took.trips))
 	return took, s.sold(a)
 }
@@ -174,7 +178,7 @@ func (b *admitting) half(ctx context.Context, c contender, most float64) (found 
 		return found, err
 	}
 	if c.api == roleAPI {
-		if _, err := s.storedUntil(ctx, users, b.wait.ask); err != nil {
+		if _, err := s.storedWithin(ctx, users, b.wait.ask); err != nil {
 			return found, err
 		}
 		stored, err := news.stored(ctx, a.Accepted)
@@ -218,7 +222,7 @@ func (b *admitting) rush(ctx context.Context, c contender) (l law, err error) {
 	if err != nil {
 		return l, err
 	}
-	if _, err := s.storedUntil(ctx, rushUnits, b.wait.store); err != nil {
+	if _, err := s.storedWithin(ctx, rushUnits, b.wait.store); err != nil {
 		return l, err
 	}
 	ids, users, err := s.rows(ctx)
@@ -251,7 +255,7 @@ func (b *admitting) lost(ctx context.Context, c contender, orders int) (n int, e
 		if err := s.startWorker(ctx); err != nil {
 			return 0, err
 		}
-		if _, err := s.storedUntil(ctx, orders*(i+1)/(b.kills+1), b.wait.ask); err != nil {
+		if _, err := s.storedWithin(ctx, orders*(i+1)/(b.kills+1), b.wait.ask); err != nil {
 			return 0, err
 		}
 		if err := s.killWorker(); err != nil {
@@ -271,7 +275,7 @@ func (b *admitting) lost(ctx context.Context, c contender, orders int) (n int, e
 // storedAll waits for the last row, or until it has been quiet for long enough.
 func (s *scene) storedAll(ctx context.Context) error {
 	for stored := -1; ; {
-		now, err := s.storedUntil(ctx, max(1, stored+1), s.wait.quiet)
+		now, err := s.storedWithin(ctx, max(1, stored+1), s.wait.quiet)
 		if err != nil || now <= stored || now == s.Orders {
 			return err
 		}

@@ -190,12 +190,10 @@ func (s *scene) once(ctx context.Context, p plan) (a *answers, sp spent, err err
 const storedEvery = 4 * time.Millisecond
 
 // storedUntil waits until n units of the sale are taken in the database, which every way
-// does in the transaction of the row, or until limit has passed. It returns how many are.
-func (s *scene) storedUntil(ctx context.Context, n int, limit time.Duration) (stored int, err error) {
+// does in the transaction of the row, or until ends. It returns how many are.
+func (s *scene) storedUntil(ctx, until context.Context, n int) (stored int, err error) {
 	tick := time.NewTicker(storedEvery)
 	defer tick.Stop()
-	end := time.NewTimer(limit)
-	defer end.Stop()
 	for {
 		left, err := stockOf(ctx, s.ledger, s.Voucher)
 		if stored = s.Orders - left; err != nil || stored >= n {
@@ -203,12 +201,17 @@ func (s *scene) storedUntil(ctx context.Context, n int, limit time.Duration) (st
 		}
 		select {
 		case <-tick.C:
-		case <-end.C:
-			return stored, nil
-		case <-ctx.Done():
+		case <-until.Done():
 			return stored, ctx.Err()
 		}
 	}
+}
+
+// storedWithin is storedUntil with a limit of time.
+func (s *scene) storedWithin(ctx context.Context, n int, limit time.Duration) (stored int, err error) {
+	until, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return s.storedUntil(ctx, until, n)
 }
 
 // rows are the orders of the sale in the database: how many of each user.
