@@ -109,7 +109,8 @@ func TestKeys(t *testing.T) {
 		require.Equal(t, "seckill:stream:{3}", k.stream(3))
 		require.Equal(t, "lock:order:{3}:42", k.lock(3, 42))
 		server := redistest.NewWith(t, redistest.Options{TCP: true, Args: []string{"--cluster-enabled", "yes"}})
-		slot := func(key string) int64 { return server.ClientOf(t).ClusterKeySlot(t.Context(), key).Val() }
+		c := server.ClientOf(t)
+		slot := func(key string) int64 { return c.ClusterKeySlot(t.Context(), key).Val() }
 		for v := seckill.VoucherID(1); v <= 1000; v++ {
 			want := slot(k.stream(k.partition(v)))
 			require.NotZero(t, want)
