@@ -9,11 +9,11 @@ GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 
 # What demo and run take from the command line: make demo BUYERS=5000 STOCK=10
-export BUYERS STOCK WORKERS STACK
+export BUYERS STOCK WORKERS STACK N ROUNDS CHECK OUT
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## run a whole sale with nothing but Go; BUYERS= STOCK= WORKERS= STACK=servers change it
@@ -34,6 +34,17 @@ servers: ## install redis-server, mariadb-server and a C compiler where they are
 .PHONY: test
 test: servers ## run all tests on private real servers, watched for races
 	$(GO) test -race $(TAGS) -timeout 15m ./...
+
+.PHONY: e2e
+e2e: servers ## run the fault tests at the lengths of the reports, some twenty minutes
+	SECKILL_E2E=full $(GO) test -race $(TAGS) -count=1 -timeout 60m ./pkg/e2e ./worker/app
+
+.PHONY: bench bench-worker
+bench: servers ## compare ways of selling, ours among them; N= ROUNDS= CHECK=1
+	$(GO) run $(TAGS) ./deploy/bench admit
+bench-worker: servers ## compare ways of storing, then drain a million orders; N= ROUNDS= CHECK=1
+	$(GO) run $(TAGS) ./deploy/bench worker
+	$(GO) run $(TAGS) ./deploy/bench drain
 
 .PHONY: lint
 lint: $(GOLANGCI) ## hold the code to the house's style
