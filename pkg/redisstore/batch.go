@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -112,6 +113,7 @@ func (b *batcher) fly() {
 
 // next takes those who have waited longest and still wait; none ends the flight.
 func (b *batcher) next() (batch []*admitting) {
+	runtime.Gosched() // requests that are ready to ask, ask first: no time passes for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0
