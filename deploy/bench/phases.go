@@ -119,9 +119,14 @@ func (s *scene) watch(ctx, until context.Context) <-chan sighting {
 	return seen
 }
 
-// refuse lets as many further users ask for what is gone.
+// refuse lets further users ask for what is gone, as many as there were orders in the
+// largest sale. The first, one on each connection, are not measured: a way may learn from
+// them what it then knows.
 func (s *scene) refuse(ctx context.Context, p *pace) error {
-	a, took, err := s.once(ctx, plan{First: s.Orders, Users: s.Orders * s.divide, Asks: 1, Limit: s.wait.steady})
+	if _, _, err := s.once(ctx, plan{First: s.Orders, Users: loadConns, Asks: 1, Limit: s.wait.ask}); err != nil {
+		return err
+	}
+	a, took, err := s.once(ctx, plan{First: s.Orders + loadConns, Users: s.Orders * s.divide, Asks: 1, Limit: s.wait.steady})
 	if err != nil {
 		return err
 	}

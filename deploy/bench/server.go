@@ -32,6 +32,7 @@ const jwtSecret = "a secret that is only ever used in benchmarks"
 type server struct {
 	ln      net.Listener
 	handler http.Handler
+	beside  []run.Part // what runs beside it
 	closers []io.Closer
 }
 
@@ -61,7 +62,8 @@ func (s *server) open(ctx context.Context, t task) (err error) {
 	return err
 }
 
-// openAPI puts ours together as the program does it: tokens, request ids, metrics, logs.
+// openAPI puts ours together as the program does it: tokens, request ids, metrics, logs. Only
+// the limit of each user's rate is off, which no buyer here comes near.
 func (s *server) openAPI(ctx context.Context, t task) error {
 	rs, err := redisstore.Open(ctx, redisstore.Options{Addrs: []string{t.Redis}})
 	if err != nil {
@@ -78,7 +80,7 @@ func (s *server) openAPI(ctx context.Context, t task) error {
 		Log:      obs.NewLogger(os.Stderr, slog.LevelWarn, obs.FormatText),
 		Registry: obs.NewRegistry("api", "bench"),
 	})
-	s.handler = api.Handler()
+	s.handler, s.beside = api.Handler(), []run.Part{api.Run}
 	s.closers = append(s.closers, closer(api.Close))
 	return nil
 }
@@ -98,7 +100,7 @@ func floor() http.Handler {
 }
 
 func (s *server) Run(intake, work context.Context) error {
-	return run.HTTP(s.ln, run.NewServer(s.handler))(intake, work)
+	return run.All(intake, work, append(s.beside, run.HTTP(s.ln, run.NewServer(s.handler)))...)
 }
 
 // Close ends what stands behind the handler, the last first.
