@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9" //nolint:depguard // bare commands are what ours are measured against
+	"github.com/redis/go-redis/v9"
 
 	"github.com/openseckill/seckill/pkg/seckill"
 )

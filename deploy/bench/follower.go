@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9" //nolint:depguard // the textbook ways talk to Redis as textbooks do
+	"github.com/redis/go-redis/v9"
 
 	"github.com/openseckill/seckill/pkg/seckill"
 )

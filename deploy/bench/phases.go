@@ -18,13 +18,13 @@ type patience struct {
 
 // pace is what one round of a contender took.
 type pace struct {
-	Accepted        float64 `json:"acceptedPerSecond"`   // no worker running: one that stores little would look fast
-	Together        float64 `json:"soldPerSecond"`       // accepted while a worker, if there is one, stores
-	Refused         float64 `json:"refusedPerSecond"`    // after it was sold out
-	APICPU          float64 `json:"apiCPUMicros"`        // for each accepted order
-	RedisCPU        float64 `json:"redisCPUMicros"`      // for each accepted order, without what workers ask
-	RefusedAPICPU   float64 `json:"refusedAPICPUMicros"` // for each refusal
-	RefusedCommands float64 `json:"refusedRedisCommandsPerSecond"`
+	Accepted        float64 `json:"acceptedPerSecond"`    // no worker running: one that stores little would look fast
+	Together        float64 `json:"soldPerSecond"`        // accepted while a worker, if there is one, stores
+	Refused         float64 `json:"refusedPerSecond"`     // after it was sold out
+	APICPU          float64 `json:"apiCPUMicros"`         // for each accepted order
+	RedisCPU        float64 `json:"redisCPUMicros"`       // for each accepted order, without what workers ask
+	RefusedAPICPU   float64 `json:"refusedAPICPUMicros"`  // for each refusal
+	RefusedCommands float64 `json:"refusedRedisCommands"` // for each refusal, those inside scripts too
 	Stored          float64 `json:"storedPerSecond"`
 	Last            float64 `json:"lastRowSeconds"` // from the first request
 	Late            float64 `json:"lateRows"`       // not there when nobody waited any longer
@@ -132,7 +132,7 @@ func (s *scene) refuse(ctx context.Context, p *pace) error {
 	}
 	n := float64(a.Asked)
 	p.Refused = n / a.Took.Seconds()
-	p.RefusedAPICPU, p.RefusedCommands = micros(took.api)/n, float64(took.commands)/a.Took.Seconds()
+	p.RefusedAPICPU, p.RefusedCommands = micros(took.api)/n, float64(took.commands)/n
 	return nil
 }
 

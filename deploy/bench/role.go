@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9" //nolint:depguard // bare commands are what ours are measured against
+	"github.com/redis/go-redis/v9"
 
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/redisstore"

@@ -14,7 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-sql-driver/mysql"
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/redis/go-redis/v9" //nolint:depguard // the textbook ways talk to Redis as textbooks do
+	"github.com/redis/go-redis/v9"
 
 	"github.com/openseckill/seckill/pkg/seckill"
 )
