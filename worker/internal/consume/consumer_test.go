@@ -172,6 +172,16 @@ func TestRunBusy(t *testing.T) {
 		f.run(t, 512, time.Second, 10*time.Second)
 		require.Equal(t, []string{"settle 1-0"}, f.made("settle"))
 	})
+	bubble(t, "a lock that stays held does not hold up the stop for long", func(t *testing.T) {
+		f := newFake(delivery(1))
+		f.handle = func(_ context.Context, ds []seckill.Delivery) []fulfil.Result {
+			return all(ds, seckill.Busy, fulfil.Keep)
+		}
+		start := time.Now()
+		f.run(t, 512, time.Second, time.Minute)
+		require.Less(t, time.Since(start), 10*time.Second)
+		require.Empty(t, f.made("settle", "bury"), "it stays pending")
+	})
 }
 
 func TestRunBadOrder(t *testing.T) {

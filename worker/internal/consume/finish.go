@@ -128,14 +128,23 @@ func (j *job) pause(intake, work context.Context, t tally) bool {
 	}
 }
 
+// How often orders whose user is locked are tried once intake has ended, some five seconds
+// in all: a lock of a batch is given back in that time, and whoever holds one for longer
+// must not hold up the stop.
+const lateMax = 40
+
 // wait is short for orders whose user is locked: the lock is held for a batch, seldom more.
-// After a failure it is longer each time, and once intake has ended only those wait that
-// nobody else could take up.
+// After a failure it is longer each time. Once intake has ended only those wait for long
+// that nobody else could take up.
 func (j *job) wait(intake, work context.Context, t tally) bool {
-	if !t.failed {
-		return run.Wait(work, pace.Between(50*time.Millisecond, 200*time.Millisecond)) == nil
+	if t.failed {
+		return j.failing.Wait(intake) == nil || (j.keepGone() && j.failing.Wait(work) == nil)
 	}
-	return j.failing.Wait(intake) == nil || (j.keepGone() && j.failing.Wait(work) == nil)
+	if intake.Err() != nil {
+		j.late++
+	}
+	return (j.late <= lateMax || j.keepGone()) &&
+		run.Wait(work, pace.Between(50*time.Millisecond, 200*time.Millisecond)) == nil
 }
 
 // keepGone leaves to other consumers what they can still find in the stream. True: there

@@ -26,6 +26,7 @@ type job struct {
 	size    int // how many are tried together
 	slotted bool
 	failing *run.Backoff
+	late    int // waits for locks since intake ended
 }
 
 func newJob(l *lane, ds []seckill.Delivery) *job {
