@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openseckill/seckill/api/app"
+	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/config"
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
@@ -37,7 +38,7 @@ func tokenCommand() *cobra.Command {
 	var user, role string
 	var ttl time.Duration
 	cmd := &cobra.Command{
-		Use: "token --user ID", Short: "Print a bearer token signed with SECKILL_JWT_SECRET", Args: noArgs,
+		Use: "token --user ID", Short: "Print a bearer token signed with SECKILL_JWT_SECRET", Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.LoadJWT(config.Environ())
 			if err != nil {
@@ -48,7 +49,7 @@ func tokenCommand() *cobra.Command {
 				return fmt.Errorf("--user: %w", err)
 			}
 			if ttl <= 0 {
-				return wrongUsage{fmt.Errorf("--ttl %v is not longer than nothing", ttl)}
+				return command.Wrong(fmt.Errorf("--ttl %v is not longer than nothing", ttl))
 			}
 			token, err := app.Token([]byte(cfg.Secret.Reveal()), id, role, time.Now(), ttl)
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/config"
 	"github.com/openseckill/seckill/pkg/redistest"
 	"github.com/openseckill/seckill/pkg/sqltest"
@@ -26,7 +27,7 @@ const secret = "0123456789abcdef0123456789abcdef"
 func execute(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	cmd := command()
+	cmd := root()
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)
 	cmd.SetArgs(args)
@@ -49,7 +50,7 @@ func TestExitCodeOfWrongUsage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := execute(t, args...)
 			require.Error(t, err)
-			require.Equal(t, 2, exitCode(err), err)
+			require.Equal(t, 2, command.ExitCode(err), err)
 		})
 	}
 }
@@ -60,7 +61,7 @@ func TestExitCodeOfWrongSettings(t *testing.T) {
 	t.Setenv("SECKILL_HTTP_ADDR", "nowhere")
 	for _, args := range [][]string{{}, {"serve"}, {"migrate"}, {"token", "--user", "42"}} {
 		_, err := execute(t, args...)
-		require.Equal(t, 2, exitCode(err), err)
+		require.Equal(t, 2, command.ExitCode(err), err)
 		require.NotContains(t, err.Error(), "too short")
 	}
 	_, err := execute(t)
@@ -87,7 +88,7 @@ func TestMigrateRunsTwice(t *testing.T) {
 func TestMigrateWithoutADatabaseFails(t *testing.T) {
 	t.Setenv("SECKILL_MYSQL_DSN", "root@unix(/nowhere/m.sock)/app")
 	_, err := execute(t, "migrate")
-	require.Equal(t, 1, exitCode(err), err)
+	require.Equal(t, 1, command.ExitCode(err), err)
 }
 
 // listening is a log that tells the addresses once there is something to ask.
@@ -154,5 +155,5 @@ func TestServeTellsThatAnAddressIsTaken(t *testing.T) {
 	require.NoError(t, err)
 	err = serve(t.Context(), t.Context(), cfg, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "192.0.2.1:1")
-	require.Equal(t, 1, exitCode(err))
+	require.Equal(t, 1, command.ExitCode(err))
 }

@@ -6,22 +6,16 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime/debug"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/openseckill/seckill/api/app"
+	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/config"
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/sqlstore"
-)
-
-const (
-	stopMax    = 25 * time.Second // Kubernetes kills after 30
-	profileMax = 2 * time.Minute  // the longest answer on the operations address
 )
 
 func runServe(cmd *cobra.Command, _ []string) error {
@@ -31,7 +25,7 @@ func runServe(cmd *cobra.Command, _ []string) error {
 	}
 	log := obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format)
 	slog.SetDefault(log) // the database driver knows no other
-	return run.Main(cmd.Context(), stopMax, log, func(intake, work context.Context) error {
+	return run.Main(cmd.Context(), command.StopMax, log, func(intake, work context.Context) error {
 		return serve(intake, work, cfg, log)
 	})
 }
@@ -55,7 +49,7 @@ func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err 
 	}
 	api := app.New(app.Deps{
 		Redis: redis, SQL: sql, JWTSecret: []byte(cfg.JWT.Secret.Reveal()),
-		Log: log, Registry: obs.NewRegistry("api", version()),
+		Log: log, Registry: obs.NewRegistry("api", command.Version()),
 		Options: app.Options{RatePerUser: cfg.RatePerUser, AdmitMax: cfg.AdmitMax, TrustedProxies: cfg.TrustedProxies},
 	})
 	defer api.Close()
@@ -73,12 +67,10 @@ func listen(intake, work context.Context, cfg config.API, api *app.API, log *slo
 	if err != nil {
 		return errors.Join(err, public.Close())
 	}
-	log.Info("serving", "http", public.Addr().String(), "ops", ops.Addr().String(), "version", version())
-	operators := run.NewServer(api.Ops())
-	operators.WriteTimeout = profileMax // a CPU profile takes 30 s and more
+	log.Info("serving", "http", public.Addr().String(), "ops", ops.Addr().String(), "version", command.Version())
 	return run.All(intake, work, api.Run,
 		run.HTTP(public, run.NewServer(api.Handler())),
-		run.HTTP(ops, operators))
+		run.HTTP(ops, run.NewOpsServer(api.Ops())))
 }
 
 func openRedis(ctx context.Context, cfg config.API) (*redisstore.Store, error) {
@@ -88,12 +80,4 @@ func openRedis(ctx context.Context, cfg config.API) (*redisstore.Store, error) {
 		DB: c.DB, TLS: c.TLS, Partitions: c.Partitions,
 		WaitReplicas: c.WaitReplicas, WaitTimeout: c.WaitTimeout, QueueMax: cfg.AdmitMax,
 	})
-}
-
-// version is that of the module, as the Go tool stamped it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/config"
 	"github.com/openseckill/seckill/pkg/orderid"
 	"github.com/openseckill/seckill/pkg/redisstore"
@@ -27,7 +28,7 @@ const (
 func deadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dead", Short: "The buried messages: what could not be stored",
-		Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: command.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(deadListCommand(), deadReplayCommand(), deadDropCommand())
 	return cmd
@@ -39,14 +40,14 @@ func deadListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "Show them, the oldest first",
 		Example: "  worker dead list\n  worker dead list --limit 10000 --output json | jq -r 'select(.reason == \"worn_out\") | .id'",
-		Args:    noArgs,
+		Args:    command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, ok := map[string]func(io.Writer, []seckill.Dead) error{"table": writeTable, "json": writeLines}[output]
 			if !ok {
-				return wrongUsage{fmt.Errorf("--output is %q: it may be table or json", output)}
+				return command.Wrong(fmt.Errorf("--output is %q: it may be table or json", output))
 			}
 			if limit < 1 {
-				return wrongUsage{fmt.Errorf("--limit is %d: it must be at least 1", limit)}
+				return command.Wrong(fmt.Errorf("--limit is %d: it must be at least 1", limit))
 			}
 			return withStores(cmd.Context(), func(s stores) error {
 				found, err := buried(cmd.Context(), s.redis, limit+1)
@@ -77,7 +78,7 @@ func deadReplayCommand() *cobra.Command {
 		Example: "  worker dead replay 1764500000000-0\n  worker dead replay --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return wrongUsage{errors.New("name the messages to replay, or say --all")}
+				return command.Wrong(errors.New("name the messages to replay, or say --all"))
 			}
 			ids, err := parseDeadIDs(args)
 			if err != nil {
@@ -103,7 +104,7 @@ func deadDropCommand() *cobra.Command {
 		Example: "  worker dead drop 1764500000000-0 1764500000000-1",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return wrongUsage{errors.New("name the messages to drop")}
+				return command.Wrong(errors.New("name the messages to drop"))
 			}
 			ids, err := parseDeadIDs(args)
 			if err != nil {

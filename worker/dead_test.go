@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/pkg/sqlstore"
@@ -110,11 +111,11 @@ func (m *morgue) live(u seckill.UserID, sold int64) seckill.Order {
 // say runs `worker dead ...` and returns what it wrote, errors included.
 func say(ctx context.Context, args ...string) (code int, said string) {
 	var b bytes.Buffer
-	cmd := command()
+	cmd := root()
 	cmd.SetArgs(append([]string{"dead"}, args...))
 	cmd.SetOut(&b)
 	cmd.SetErr(&b)
-	return exitCode(cmd.ExecuteContext(ctx)), b.String()
+	return command.ExitCode(cmd.ExecuteContext(ctx)), b.String()
 }
 
 // TestDead goes the whole way: a worker buries two bad messages, list shows them, one is

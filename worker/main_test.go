@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/config"
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/redistest"
@@ -25,10 +26,10 @@ func TestMain(m *testing.M) { os.Exit(sqltest.Main(m)) }
 // execute runs a command line and returns its exit code and output.
 func execute(ctx context.Context, args ...string) (code int, out string) {
 	var b bytes.Buffer
-	cmd := command()
+	cmd := root()
 	cmd.SetArgs(args)
 	cmd.SetOut(&b)
-	return exitCode(cmd.ExecuteContext(ctx)), b.String()
+	return command.ExitCode(cmd.ExecuteContext(ctx)), b.String()
 }
 
 func TestExitCode(t *testing.T) {
@@ -42,9 +43,9 @@ func TestExitCode(t *testing.T) {
 		{"a store that does not answer", seckill.Unavailable, 1},
 		{"a wrong setting", fmt.Errorf("wrapped: %w", &config.Error{}), 2},
 		{"a wrong id", &seckill.Error{Code: seckill.Invalid}, 2},
-		{"a wrong command line", wrongUsage{errors.New("unknown flag")}, 2},
+		{"a wrong command line", command.Wrong(errors.New("unknown flag")), 2},
 	} {
-		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.code, exitCode(row.err)) })
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.code, command.ExitCode(row.err)) })
 	}
 }
 

@@ -6,22 +6,16 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime/debug"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/config"
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/sqlstore"
 	"github.com/openseckill/seckill/worker/app"
-)
-
-const (
-	stopMax    = 25 * time.Second // Kubernetes kills after 30
-	profileMax = 2 * time.Minute  // the longest answer on the operations address
 )
 
 func runWorker(cmd *cobra.Command, _ []string) error {
@@ -31,7 +25,7 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 	}
 	log := obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format)
 	slog.SetDefault(log) // the database driver knows no other
-	return run.Main(cmd.Context(), stopMax, log, func(intake, work context.Context) (err error) {
+	return run.Main(cmd.Context(), command.StopMax, log, func(intake, work context.Context) (err error) {
 		s, err := open(intake, cfg)
 		if err != nil {
 			return err
@@ -54,15 +48,13 @@ func consume(intake, work context.Context, cfg config.Worker, s stores, log *slo
 		return err
 	}
 	w := app.New(app.Deps{
-		Redis: s.redis, SQL: s.sql, Log: log, Registry: obs.NewRegistry("worker", version()),
+		Redis: s.redis, SQL: s.sql, Log: log, Registry: obs.NewRegistry("worker", command.Version()),
 		Options: app.Options{
 			Consumer: cfg.Consumer, BatchMax: cfg.BatchMax, ClaimIdle: cfg.ClaimIdle, AttemptsMax: cfg.AttemptsMax,
 		},
 	})
-	operators := run.NewServer(w.Ops())
-	operators.WriteTimeout = profileMax // a CPU profile takes 30 s and more
-	log.Info("consuming", "consumer", cfg.Consumer, "ops", ops.Addr().String(), "version", version())
-	return run.All(intake, work, w.Run, run.HTTP(ops, operators))
+	log.Info("consuming", "consumer", cfg.Consumer, "ops", ops.Addr().String(), "version", command.Version())
+	return run.All(intake, work, w.Run, run.HTTP(ops, run.NewOpsServer(w.Ops())))
 }
 
 // stores are the two stores, open.
@@ -88,11 +80,3 @@ func open(ctx context.Context, cfg config.Worker) (s stores, err error) {
 }
 
 func (s stores) close() error { return errors.Join(s.redis.Close(), s.sql.Close()) }
-
-// version is that of the module, as the Go tool stamped it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
-}

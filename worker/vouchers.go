@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openseckill/seckill/pkg/books"
+	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/config"
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
@@ -32,7 +33,7 @@ type one func(ctx context.Context, b *books.Books, v seckill.VoucherID, out io.W
 func vouchersCommand(name, short string, do one) *cobra.Command {
 	var voucher string
 	cmd := &cobra.Command{
-		Use: name, Short: short, Args: noArgs,
+		Use: name, Short: short, Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			cfg, err := config.LoadWorker(config.Environ())
 			if err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -91,12 +90,7 @@ func (a *API) Ops() http.Handler { return obs.Ops(a.deps.Registry, a.Ready, a.de
 
 // Ready reports whether both stores answer, with what each says if not.
 func (a *API) Ready(ctx context.Context) error {
-	var redisErr, sqlErr error
-	var asked sync.WaitGroup // side by side: one that hangs must not hide the other
-	asked.Go(func() { redisErr = a.deps.Redis.Ping(ctx) })
-	asked.Go(func() { sqlErr = a.deps.SQL.Ping(ctx) })
-	asked.Wait()
-	return errors.Join(redisErr, sqlErr)
+	return obs.Ready(ctx, a.deps.Redis.Ping, a.deps.SQL.Ping)
 }
 
 // Run hears what other processes announce, until intake ends; then nobody waits for an

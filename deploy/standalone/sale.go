@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -107,7 +108,7 @@ func (s *shop) rush(ctx context.Context, v seckill.VoucherID, buyers int, t *tal
 					pause = pauseMax * time.Duration(i+1) / time.Duration(buyers)
 				}
 				all.Go(func() {
-					if wait(ctx, pause) == nil {
+					if run.Wait(ctx, pause) == nil {
 						s.click(ctx, v, user, token, t)
 					}
 				})
@@ -178,22 +179,11 @@ func (s *shop) follow(ctx context.Context, t *tally) error {
 					t.stored.Add(1)
 					return nil
 				}
-				if err := wait(ctx, 50*time.Millisecond); err != nil {
+				if err := run.Wait(ctx, 50*time.Millisecond); err != nil {
 					return fmt.Errorf("order %s of user %s: %d %s: %w", order, user, a.status, a.order, err)
 				}
 			}
 		})
 	}
 	return g.Wait()
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -95,7 +95,7 @@ func (s *stack) addAPI(ctx context.Context, o options) error {
 		return errors.Join(err, public.Close())
 	}
 	s.httpAddr, s.opsAddr = public.Addr().String(), ops.Addr().String()
-	s.parts = append(s.parts, a.Run, run.HTTP(public, run.NewServer(a.Handler())), run.HTTP(ops, run.NewServer(a.Ops())))
+	s.parts = append(s.parts, a.Run, run.HTTP(public, run.NewServer(a.Handler())), run.HTTP(ops, run.NewOpsServer(a.Ops())))
 	return nil
 }
 

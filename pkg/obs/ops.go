@@ -2,10 +2,12 @@ package obs
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,4 +71,16 @@ func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n") // the prober may be gone
+}
+
+// Ready asks all parts whether they answer, side by side, so that one that hangs does not
+// hide another, and returns what each says that does not.
+func Ready(ctx context.Context, parts ...func(context.Context) error) error {
+	faults := make([]error, len(parts))
+	var asked sync.WaitGroup
+	for i, part := range parts {
+		asked.Go(func() { faults[i] = part(ctx) })
+	}
+	asked.Wait()
+	return errors.Join(faults...)
 }

@@ -31,6 +31,16 @@ func NewServer(h http.Handler) *http.Server {
 	}
 }
 
+// profileMax is the longest answer to an operator: a CPU profile takes 30 s and more.
+const profileMax = 2 * time.Minute
+
+// NewOpsServer is NewServer for operators, who may wait longer for an answer.
+func NewOpsServer(h http.Handler) *http.Server {
+	srv := NewServer(h)
+	srv.WriteTimeout = profileMax
+	return srv
+}
+
 // HTTP serves on ln until intake ends, then answers what is in flight; the end of work
 // closes the connections. The contexts of requests end with work, so a handler that waits
 // for something should also heed intake. Both ln and srv belong to the part, which runs once.

@@ -7,11 +7,9 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -122,12 +120,7 @@ func (w *Worker) Run(intake, work context.Context) error {
 
 // Ready returns nil, or which store does not answer.
 func (w *Worker) Ready(ctx context.Context) error {
-	var redisErr, sqlErr error
-	var asked sync.WaitGroup // side by side: one that hangs must not hide the other
-	asked.Go(func() { redisErr = w.deps.Redis.Ping(ctx) })
-	asked.Go(func() { sqlErr = w.deps.SQL.Ping(ctx) })
-	asked.Wait()
-	return errors.Join(redisErr, sqlErr)
+	return obs.Ready(ctx, w.deps.Redis.Ping, w.deps.SQL.Ping)
 }
 
 // Ops answers the operator: health, metrics and profiles.
