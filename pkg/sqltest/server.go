@@ -80,7 +80,7 @@ func (s *Server) NewDatabase(ctx context.Context) (dsn string, err error) {
 	name := "app" + strconv.Itoa(s.last)
 	s.names.Unlock()
 	if _, err := s.admin.ExecContext(ctx, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4"); err != nil {
-		return "", fmt.Errorf("sqltest.NewDatabase: %w", err)
+		return "", fmt.Errorf("sqltest.NewDatabase: %w%s", err, s.obituary())
 	}
 	return s.DSN(name), nil
 }
@@ -220,6 +220,17 @@ func (s *Server) end(sig syscall.Signal) error {
 		_ = s.child.process.Kill()
 		<-s.child.exited
 		return fmt.Errorf("sqltest: %s had to be killed\n%s", s.binary, s.tail())
+	}
+}
+
+// obituary says how a server ended that should be there: a test that finds it gone is
+// seldom the one that ended it.
+func (s *Server) obituary() string {
+	select {
+	case <-s.child.exited:
+		return fmt.Sprintf("; the server has ended: %v\n%s", s.child.err, s.tail())
+	default:
+		return ""
 	}
 }
 
