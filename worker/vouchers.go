@@ -24,7 +24,7 @@ const (
 	pageMax      = 100
 )
 
-var errDrift = errors.New("the books do not balance")
+var errDrift = errors.New("the books do not balance: drift says where; `worker sync --voucher ID` rebuilds Redis from SQL")
 
 // one is what a command does with a voucher. It writes what it has to say to out.
 type one func(ctx context.Context, b *books.Books, v seckill.VoucherID, out io.Writer) error

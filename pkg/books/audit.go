@@ -19,9 +19,7 @@ type Report struct {
 
 // Balanced is the verdict: the voucher sells, each store balances by itself, and every
 // user is the same in both, or on the way to be.
-func (r Report) Balanced() bool {
-	return r.Redis.State == "open" && r.Redis.Balanced() && r.SQL.Balanced() && len(r.Drift) == 0
-}
+func (r Report) Balanced() bool { return len(r.Drift) == 0 }
 
 // AtRest reports whether nothing is under way, and both stores agree to the unit.
 func (r Report) AtRest() bool {
@@ -54,6 +52,23 @@ func (b *Books) Audit(ctx context.Context, v seckill.VoucherID) (r Report, err e
 		return r, err
 	}
 	r.Waiting = len(waiting)
-	r.SQL, err = b.sql.Books(ctx, v)
-	return r, err
+	if r.SQL, err = b.sql.Books(ctx, v); err != nil {
+		return r, err
+	}
+	r.Drift = append(r.uneven(), r.Drift...)
+	return r, nil
+}
+
+// uneven names what is wrong with the voucher as a whole.
+func (r Report) uneven() (found []Finding) {
+	switch {
+	case r.Redis.State != "open":
+		found = append(found, Finding{Kind: NotLoaded})
+	case !r.Redis.Balanced():
+		found = append(found, Finding{Kind: RedisUneven})
+	}
+	if !r.SQL.Balanced() {
+		found = append(found, Finding{Kind: SQLUneven})
+	}
+	return found
 }

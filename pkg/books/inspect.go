@@ -22,6 +22,9 @@ const (
 	WrongTicket  Kind = "wrong_ticket"  // the ticket names another user's or voucher's order
 	LostEntry    Kind = "lost_entry"    // the ticket's order has neither a row nor an entry
 	ForeignBuyer Kind = "foreign_buyer" // no user id, or a buyer without a ticket or order
+	NotLoaded    Kind = "not_loaded"    // the voucher as a whole: Redis does not have it open
+	RedisUneven  Kind = "redis_uneven"  // the voucher as a whole: stock, buyers and tickets do not fit its total
+	SQLUneven    Kind = "sql_uneven"    // the voucher as a whole: stock + live rows are not its total
 )
 
 // Finding is one difference between Redis and SQL.

@@ -55,8 +55,8 @@ func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f Finding) (done 
 			return err
 		})
 		return done, err
-	case WrongTicket, ForeignBuyer:
-		return false, nil // the next sync forgets it
+	case WrongTicket, ForeignBuyer, NotLoaded, RedisUneven, SQLUneven:
+		return false, nil // the next sync sees to it
 	}
 	return false, nil
 }

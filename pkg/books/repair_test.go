@@ -130,5 +130,10 @@ func TestAuditAtRest(t *testing.T) {
 	require.NoError(t, f.redis.Shut(t.Context(), f.v.ID))
 	r, err = f.Audit(t.Context(), f.v.ID)
 	require.NoError(t, err)
-	require.False(t, r.Balanced(), "a closed voucher sells nothing")
+	require.Equal(t, []Kind{NotLoaded}, kinds(r.Drift), "a closed voucher sells nothing")
+	require.NoError(t, f.Sync(t.Context(), f.v.ID))
+	require.NoError(t, f.c.Set(t.Context(), f.key("stock"), "9", 0).Err())
+	r, err = f.Audit(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.Equal(t, []Kind{RedisUneven}, kinds(r.Drift))
 }

@@ -81,6 +81,7 @@ type Store struct {
 	batches []*batcher // of admissions, one for each partition
 
 	generation atomic.Uint64
+	groupsMade atomic.Uint64
 	met        sync.Map // run ids of the servers that were met
 }
 

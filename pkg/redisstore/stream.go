@@ -60,8 +60,15 @@ func (s *Store) withGroup(ctx context.Context, p int, do func() error) error {
 	if made != nil && !hasPrefix(made, "BUSYGROUP") {
 		return made
 	}
+	if made == nil {
+		s.groupsMade.Add(1)
+	}
 	return do()
 }
+
+// GroupsMade counts the groups that this process had to make. It goes up where a stream or
+// group was lost, and orders that waited in it may have been lost with it.
+func (s *Store) GroupsMade() uint64 { return s.groupsMade.Load() }
 
 // ReadOwn returns up to count entries that the consumer got earlier and did not settle,
 // after the entry named (first "0"). Last is where to go on, "" after the last page; lost

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -62,7 +63,9 @@ func (v Voucher) Validate() error {
 	}
 	switch {
 	case strings.TrimSpace(v.Title) == "" || !utf8.ValidString(v.Title):
-		return fault("title is empty or no UTF-8")
+		return fault("title is empty, all blanks, or no UTF-8")
+	case strings.ContainsFunc(v.Title, unicode.IsControl):
+		return fault("title holds a control character")
 	case utf8.RuneCountInString(v.Title) > TitleMax:
 		return fault("title is longer than %d characters", TitleMax)
 	case v.Total < 1 || v.Total > TotalMax:

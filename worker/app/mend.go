@@ -14,7 +14,10 @@ import (
 // mendEvery is how often the vouchers on sale are looked through, by all workers together.
 const mendEvery = 5 * time.Minute
 
-const mendPage = 100
+const (
+	mendPage   = 100
+	groupCheck = time.Second // how soon a lost stream is noticed
+)
 
 type catalogue interface {
 	Vouchers(ctx context.Context, after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
@@ -26,9 +29,11 @@ type keeper interface {
 
 type balance interface {
 	Books(ctx context.Context, v seckill.VoucherID) (seckill.RedisBooks, error)
+	GroupsMade() uint64
 }
 
-// mender looks through the vouchers on sale now and then. One whose keys are missing or do
+// mender looks through the vouchers on sale now and then, and at once when this worker had
+// to make its group: then the stream was lost, and orders may wait that nobody will read. One whose keys are missing or do
 // not balance is synced before a buyer has to find it; in the others it repairs the users
 // whom a crash left with the ticket of a dead order, or none.
 type mender struct {
@@ -44,16 +49,23 @@ type mender struct {
 // run looks about once in every for each worker that there is: together they keep the pace,
 // and need no lock for it.
 func (m *mender) run(intake, work context.Context) error {
-	for first := true; ; first = false {
-		pause := pace.Around(m.every * time.Duration(m.workers(work)))
-		if first {
-			pause = pace.Between(m.every/50, m.every)
-		}
-		if run.Wait(intake, pause) != nil {
-			return nil // intake ended
-		}
+	pause := pace.Between(m.every/50, m.every)
+	for m.wait(intake, pause) {
 		m.trouble.Note(m.look(intake, work))
+		pause = pace.Around(m.every * time.Duration(m.workers(work)))
 	}
+	return nil
+}
+
+// wait returns when the pause is over or a group had to be made; false: intake ended.
+func (m *mender) wait(intake context.Context, pause time.Duration) bool {
+	made := m.redis.GroupsMade()
+	for ; pause > 0 && m.redis.GroupsMade() == made; pause -= groupCheck {
+		if run.Wait(intake, min(pause, groupCheck)) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *mender) workers(ctx context.Context) int {

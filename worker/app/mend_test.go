@@ -32,3 +32,36 @@ func TestMend(t *testing.T) {
 	require.NoError(t, err)
 	s.awaitRest(1)
 }
+
+// A stream that goes while its workers run takes waiting orders with it; whoever makes the
+// group again looks for them at once, not at its usual pace.
+func TestMendAfterTheStreamWent(t *testing.T) {
+	s := newStage(t, 10)
+	waiting := s.buy(3)
+	for _, o := range waiting {
+		_, err := s.do("SET", s.lockKey(o), "someone")
+		require.NoError(t, err)
+	}
+	s.workFar("a", app.Options{MendEvery: time.Hour})
+	require.Eventually(t, func() bool { return s.pending() == 3 }, soon, poll)
+	_, err := s.do("DEL", stream)
+	require.NoError(t, err)
+	for _, o := range waiting {
+		_, err := s.do("DEL", s.lockKey(o))
+		require.NoError(t, err)
+	}
+	for _, o := range waiting {
+		s.awaitStatus(o, seckill.Created, "")
+	}
+	s.awaitRest(3)
+}
+
+// All keys go: the voucher is loaded again before a buyer has to run into it.
+func TestMendAfterAFlush(t *testing.T) {
+	s := newStage(t, 10)
+	s.workFar("a", app.Options{MendEvery: time.Hour})
+	require.Eventually(t, func() bool { return s.number("EXISTS", stream) == 1 }, soon, poll)
+	_, err := s.do("FLUSHALL")
+	require.NoError(t, err)
+	s.awaitRest(0)
+}
