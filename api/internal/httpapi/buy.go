@@ -94,8 +94,12 @@ func (a *API) notStarted(begin time.Time) error {
 	return &refusal{code: seckill.NotStarted, begin: begin, retry: begin.Sub(a.now())}
 }
 
-// notReady says why Redis has no such sale: there is none, it is over and its keys are
-// gone, or they have yet to be loaded, which is then set going.
+// clockError is more than the clock of a node is ever wrong by. Redis judges the window;
+// of a sale that it does not have, this clock may only say that it is long over.
+const clockError = time.Hour
+
+// notReady says why Redis has no such sale: there is none, it is long over and its keys
+// are gone, or they have yet to be loaded, which is then set going.
 func (a *API) notReady(ctx context.Context, id seckill.VoucherID) error {
 	v, err := a.voucher.get(ctx, id)
 	switch {
@@ -103,7 +107,7 @@ func (a *API) notReady(ctx context.Context, id seckill.VoucherID) error {
 		return seckill.VoucherNotFound
 	case err != nil:
 		return err
-	case !a.now().Before(v.End):
+	case !a.now().Before(v.End.Add(clockError)):
 		return seckill.Ended
 	}
 	a.resync.ask(ctx, id)

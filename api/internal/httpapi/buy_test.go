@@ -164,13 +164,21 @@ func TestBuyNotReady(t *testing.T) {
 		"there is no such voucher": {
 			voucher: nil, status: 404, code: seckill.VoucherNotFound,
 		},
-		"the sale is over and its keys are gone": {
+		"the sale is long over and its keys are gone": {
+			voucher: func(id seckill.VoucherID) (seckill.Voucher, error) {
+				v := onSale(id)
+				v.End = noon.Add(-time.Hour)
+				return v, nil
+			},
+			status: 409, code: seckill.Ended,
+		},
+		"the sale is over by the clock of this node alone": {
 			voucher: func(id seckill.VoucherID) (seckill.Voucher, error) {
 				v := onSale(id)
 				v.End = noon
 				return v, nil
 			},
-			status: 409, code: seckill.Ended,
+			status: 503, code: seckill.NotReady, syncs: 1,
 		},
 		"the sale has yet to be loaded": {
 			voucher: func(id seckill.VoucherID) (seckill.Voucher, error) { return onSale(id), nil },
