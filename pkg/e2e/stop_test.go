@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/openseckill/seckill/pkg/faultnet"
 )
 
 const stopping = "stopping: nothing new is taken"
@@ -23,20 +25,27 @@ func TestStopIdle(t *testing.T) {
 	require.Empty(t, s.redis.XInfoConsumers(t.Context(), "seckill:stream", "seckillGroup").Val())
 }
 
+// stopInside lets ten users buy, and tells a worker to stop whose COMMIT of them is held back.
+func (s *stack) stopInside(voucher string) (worker *program, held *faultnet.Hold, accepted map[string]string) {
+	s.t.Helper()
+	w := s.ways()
+	worker = s.startFar(w, "SECKILL_CLAIM_IDLE=1m")
+	held = w.sql.Hold(commit)
+	users := upTo(10)
+	_, accepted = sort(s.t, users, s.each(voucher, users...))
+	s.arrives(held.Arrived())
+	worker.signal(syscall.SIGTERM)
+	worker.says(stopping)
+	return worker, held, accepted
+}
+
 // C18, F10: a worker that is told to stop inside a transaction commits and settles it.
 func TestStopBusy(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.startAPI()
 	voucher := s.createOpen(10)
-	w := s.ways()
-	worker := s.startFar(w, "SECKILL_CLAIM_IDLE=1m")
-	held := w.sql.Hold(commit)
-	users := upTo(10)
-	_, accepted := sort(t, users, s.each(voucher, users...))
-	s.arrives(held.Arrived())
-	worker.signal(syscall.SIGTERM)
-	worker.says(stopping)
+	worker, held, accepted := s.stopInside(voucher)
 	held.Release()
 	require.NoError(t, worker.ends())
 
@@ -57,14 +66,7 @@ func TestStopNow(t *testing.T) {
 	s := newStack(t)
 	s.startAPI()
 	voucher := s.createOpen(10)
-	w := s.ways()
-	worker := s.startFar(w, "SECKILL_CLAIM_IDLE=1m")
-	held := w.sql.Hold(commit)
-	users := upTo(10)
-	_, accepted := sort(t, users, s.each(voucher, users...))
-	s.arrives(held.Arrived())
-	worker.signal(syscall.SIGTERM)
-	worker.says(stopping)
+	worker, _, accepted := s.stopInside(voucher)
 	began := time.Now()
 	worker.signal(syscall.SIGTERM)
 	require.Error(t, worker.ends())
