@@ -18,7 +18,7 @@ type verifier interface {
 
 type callerKey struct{}
 
-// caller is who makes the request; signedIn and adminOnly put it there.
+// caller is who makes the request; signedIn and its kin put it there.
 func caller(ctx context.Context) auth.Caller {
 	who, _ := ctx.Value(callerKey{}).(auth.Caller)
 	return who
@@ -40,9 +40,17 @@ func (a *API) signedIn(ctx huma.Context, next func(huma.Context)) {
 }
 
 // adminOnly lets admins through.
-func (a *API) adminOnly(ctx huma.Context, next func(huma.Context)) {
+func (a *API) adminOnly(ctx huma.Context, next func(huma.Context)) { a.only(auth.Admin, ctx, next) }
+
+// serviceOnly lets other systems through. An admin is none: what a service says, such as
+// that money came in, no person may say in its place.
+func (a *API) serviceOnly(ctx huma.Context, next func(huma.Context)) {
+	a.only(auth.Service, ctx, next)
+}
+
+func (a *API) only(role auth.Role, ctx huma.Context, next func(huma.Context)) {
 	a.signedIn(ctx, func(ctx huma.Context) {
-		if caller(ctx.Context()).Role != auth.Admin {
+		if caller(ctx.Context()).Role != role {
 			fail(humagin.Unwrap(ctx), seckill.Forbidden)
 			return
 		}
