@@ -64,46 +64,46 @@ func TestBuyAnswers(t *testing.T) {
 		},
 		"sold out": {
 			shop: shop{admit: says(seckill.Admission{}, coded(seckill.SoldOut))}, status: 409,
-			body: tell(seckill.SoldOut, "Sold out", "409", "No unit of this voucher is left."),
+			body: tell(seckill.SoldOut, "Sold out", "409", "No unit of this voucher is left. One comes back if an order is cancelled."),
 		},
 		"ended": {
 			shop: shop{admit: says(seckill.Admission{}, coded(seckill.Ended))}, status: 409,
-			body: tell(seckill.Ended, "Ended", "409", "The sale is over."),
+			body: tell(seckill.Ended, "Ended", "409", "The sale is over. An order made in time can still be read."),
 		},
 		"not started says when, in whole seconds too": {
 			shop: shop{admit: says(seckill.Admission{Begin: begin}, coded(seckill.NotStarted))}, status: 409, retry: "91",
-			body: strings.Replace(tell(seckill.NotStarted, "Not started", "409", "The sale has not begun."),
+			body: strings.Replace(tell(seckill.NotStarted, "Not started", "409", "The sale has not begun. Ask again at beginsAt."),
 				`"r-1"`, `"r-1","beginsAt":"2026-06-01T12:01:30.250Z"`, 1),
 		},
 		"far from started asks to come back within the hour": {
 			shop: shop{admit: says(seckill.Admission{Begin: noon.Add(48 * time.Hour)}, coded(seckill.NotStarted))}, status: 409, retry: "3600",
-			body: strings.Replace(tell(seckill.NotStarted, "Not started", "409", "The sale has not begun."),
+			body: strings.Replace(tell(seckill.NotStarted, "Not started", "409", "The sale has not begun. Ask again at beginsAt."),
 				`"r-1"`, `"r-1","beginsAt":"2026-06-03T12:00:00.000Z"`, 1),
 		},
 		"begun by this clock and not by Redis waits a second": {
 			shop: shop{admit: says(seckill.Admission{Begin: noon}, coded(seckill.NotStarted))}, status: 409, retry: "1",
-			body: strings.Replace(tell(seckill.NotStarted, "Not started", "409", "The sale has not begun."),
+			body: strings.Replace(tell(seckill.NotStarted, "Not started", "409", "The sale has not begun. Ask again at beginsAt."),
 				`"r-1"`, `"r-1","beginsAt":"2026-06-01T12:00:00.000Z"`, 1),
 		},
 		"unavailable": {
 			shop: shop{admit: says(seckill.Admission{}, coded(seckill.Unavailable))}, status: 503, retry: "1",
-			body: tell(seckill.Unavailable, "Temporarily unavailable", "503", "Something behind this did not answer, so what became of the request is not known. Try again."),
+			body: tell(seckill.Unavailable, "Temporarily unavailable", "503", "Something behind this did not answer, so what became of the request is not known. Ask again after Retry-After: a repeat does it once."),
 		},
 		"overloaded": {
 			shop: shop{admit: says(seckill.Admission{}, coded(seckill.Overloaded))}, status: 503, retry: "1",
-			body: tell(seckill.Overloaded, "Overloaded", "503", "Nothing was done. Try again."),
+			body: tell(seckill.Overloaded, "Overloaded", "503", "Nothing was done. Ask again after Retry-After."),
 		},
 		"a fault of ours tells nothing of its cause": {
 			shop: shop{admit: says(seckill.Admission{}, coded(seckill.Internal))}, status: 500,
-			body: tell(seckill.Internal, "Internal error", "500", "The fault is on our side and has been recorded."),
+			body: tell(seckill.Internal, "Internal error", "500", "The fault is on our side and has been recorded. Tell the operator the requestId."),
 		},
 		"an error without a code is a fault of ours": {
 			shop: shop{admit: says(seckill.Admission{}, errors.New("10.0.0.7:6379 secret"))}, status: 500,
-			body: tell(seckill.Internal, "Internal error", "500", "The fault is on our side and has been recorded."),
+			body: tell(seckill.Internal, "Internal error", "500", "The fault is on our side and has been recorded. Tell the operator the requestId."),
 		},
 		"asked too often": {
 			shop: shop{admit: says(seckill.Admission{}, coded(seckill.RateLimited))}, status: 429, retry: "1",
-			body: tell(seckill.RateLimited, "Too many requests", "429", "You ask too often. Nothing was done. Try again."),
+			body: tell(seckill.RateLimited, "Too many requests", "429", "You ask too often. Nothing was done. Ask again after Retry-After."),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

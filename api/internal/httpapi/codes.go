@@ -17,38 +17,39 @@ const (
 
 // answer is how one code is told to a client.
 type answer struct {
-	status int
-	en, zh string // titles
-	detail string // said where nothing more exact is known
-	retry  bool   // the same request may succeed soon: it carries Retry-After
+	status   int
+	en, zh   string // titles
+	detail   string // said where nothing more exact is known: what it means, then what to do
+	zhDetail string // the same in Chinese
+	retry    bool   // the same request may succeed soon: it carries Retry-After
 }
 
 // answers is the one table from code to answer. AlreadyOrdered has no row: to HTTP it is
 // no error but the repeat of an earlier answer.
 var answers = map[seckill.Code]answer{
-	seckill.SoldOut:    {status: http.StatusConflict, en: "Sold out", zh: "已售罄", detail: "No unit of this voucher is left."},
-	seckill.NotStarted: {status: http.StatusConflict, en: "Not started", zh: "尚未开始", detail: "The sale has not begun.", retry: true},
-	seckill.Ended:      {status: http.StatusConflict, en: "Ended", zh: "已结束", detail: "The sale is over."},
-	seckill.NotReady:   {status: http.StatusServiceUnavailable, en: "Not ready", zh: "正在准备", detail: "The voucher is being made ready. Try again.", retry: true},
+	seckill.SoldOut:    {status: http.StatusConflict, en: "Sold out", zh: "已售罄", detail: "No unit of this voucher is left. One comes back if an order is cancelled.", zhDetail: "该优惠券已无库存。若有订单取消，名额会重新放出。"},
+	seckill.NotStarted: {status: http.StatusConflict, en: "Not started", zh: "尚未开始", detail: "The sale has not begun. Ask again at beginsAt.", zhDetail: "活动尚未开始，请在 beginsAt 之后再试。", retry: true},
+	seckill.Ended:      {status: http.StatusConflict, en: "Ended", zh: "已结束", detail: "The sale is over. An order made in time can still be read.", zhDetail: "活动已结束。已成功提交的订单仍可查询。"},
+	seckill.NotReady:   {status: http.StatusServiceUnavailable, en: "Not ready", zh: "正在准备", detail: "The voucher is being made ready. Ask again after Retry-After.", zhDetail: "优惠券正在准备，请按 Retry-After 稍后重试。", retry: true},
 
-	seckill.Invalid:         {status: http.StatusBadRequest, en: "Invalid request", zh: "请求无效", detail: "The request is malformed or out of bounds."},
-	seckill.Unauthenticated: {status: http.StatusUnauthorized, en: "Not signed in", zh: "未登录", detail: "The bearer token is not valid."},
-	seckill.Forbidden:       {status: http.StatusForbidden, en: "Not allowed", zh: "没有权限", detail: "The caller's role does not allow this."},
-	seckill.VoucherNotFound: {status: http.StatusNotFound, en: "Voucher not found", zh: "优惠券不存在", detail: "There is no such voucher."},
-	seckill.OrderNotFound:   {status: http.StatusNotFound, en: "Order not found", zh: "订单不存在", detail: "The caller has no such order."},
-	seckill.Outdated:        {status: http.StatusConflict, en: "Outdated", zh: "版本已过期", detail: "Something newer is there already."},
-	seckill.Conflict:        {status: http.StatusConflict, en: "Conflict", zh: "冲突", detail: "The id or key is taken by something else."},
+	seckill.Invalid:         {status: http.StatusBadRequest, en: "Invalid request", zh: "请求无效", detail: "The request is malformed or out of bounds. Mend it before you send it again.", zhDetail: "请求格式错误或超出范围，请修正后再发送。"},
+	seckill.Unauthenticated: {status: http.StatusUnauthorized, en: "Not signed in", zh: "未登录", detail: "The bearer token is not valid. Get a new one.", zhDetail: "令牌无效，请重新获取。"},
+	seckill.Forbidden:       {status: http.StatusForbidden, en: "Not allowed", zh: "没有权限", detail: "The caller's role does not allow this. Use a token of another role.", zhDetail: "当前角色无权执行此操作，请使用具有相应角色的令牌。"},
+	seckill.VoucherNotFound: {status: http.StatusNotFound, en: "Voucher not found", zh: "优惠券不存在", detail: "There is no such voucher. Check its id.", zhDetail: "没有这个优惠券，请核对编号。"},
+	seckill.OrderNotFound:   {status: http.StatusNotFound, en: "Order not found", zh: "订单不存在", detail: "The caller has no such order. Check its id, and whose token this is.", zhDetail: "您没有这个订单，请核对编号和所用令牌。"},
+	seckill.Outdated:        {status: http.StatusConflict, en: "Outdated", zh: "版本已过期", detail: "Something newer is there already. Read it, then decide again.", zhDetail: "已有更新的版本，请重新读取后再操作。"},
+	seckill.Conflict:        {status: http.StatusConflict, en: "Conflict", zh: "冲突", detail: "The id or key is taken by something else. Use another one.", zhDetail: "该编号或键已被占用，请更换。"},
 
-	seckill.Unavailable: {status: http.StatusServiceUnavailable, en: "Temporarily unavailable", zh: "服务暂不可用", detail: "Something behind this did not answer, so what became of the request is not known. Try again.", retry: true},
-	seckill.Overloaded:  {status: http.StatusServiceUnavailable, en: "Overloaded", zh: "服务繁忙", detail: "Nothing was done. Try again.", retry: true},
-	seckill.RateLimited: {status: http.StatusTooManyRequests, en: "Too many requests", zh: "请求过于频繁", detail: "You ask too often. Nothing was done. Try again.", retry: true},
-	seckill.Internal:    {status: http.StatusInternalServerError, en: "Internal error", zh: "内部错误", detail: "The fault is on our side and has been recorded."},
+	seckill.Unavailable: {status: http.StatusServiceUnavailable, en: "Temporarily unavailable", zh: "服务暂不可用", detail: "Something behind this did not answer, so what became of the request is not known. Ask again after Retry-After: a repeat does it once.", zhDetail: "后端未应答，请求是否生效尚不确定。请按 Retry-After 重试，重复请求只会生效一次。", retry: true},
+	seckill.Overloaded:  {status: http.StatusServiceUnavailable, en: "Overloaded", zh: "服务繁忙", detail: "Nothing was done. Ask again after Retry-After.", zhDetail: "请求未被处理，请按 Retry-After 稍后重试。", retry: true},
+	seckill.RateLimited: {status: http.StatusTooManyRequests, en: "Too many requests", zh: "请求过于频繁", detail: "You ask too often. Nothing was done. Ask again after Retry-After.", zhDetail: "请求过于频繁，未被处理，请按 Retry-After 稍后重试。", retry: true},
+	seckill.Internal:    {status: http.StatusInternalServerError, en: "Internal error", zh: "内部错误", detail: "The fault is on our side and has been recorded. Tell the operator the requestId.", zhDetail: "系统内部错误，已记录。请将 requestId 告知管理员。"},
 
-	routeNotFound:    {status: http.StatusNotFound, en: "No such address", zh: "地址不存在", detail: "Nothing is served at this address."},
-	methodNotAllowed: {status: http.StatusMethodNotAllowed, en: "Method not allowed", zh: "不支持该方法", detail: "This address does not know the method."},
-	bodyTooLarge:     {status: http.StatusRequestEntityTooLarge, en: "Body too large", zh: "请求体过大", detail: "A request body may have up to 65536 bytes."},
-	bodyTooSlow:      {status: http.StatusRequestTimeout, en: "Body too slow", zh: "请求体接收超时", detail: "The request body did not arrive in time."},
-	unsupportedMedia: {status: http.StatusUnsupportedMediaType, en: "Unsupported media type", zh: "不支持的媒体类型", detail: "The body must be application/json."},
+	routeNotFound:    {status: http.StatusNotFound, en: "No such address", zh: "地址不存在", detail: "Nothing is served at this address. /docs lists what there is.", zhDetail: "该地址不存在，可用地址见 /docs。"},
+	methodNotAllowed: {status: http.StatusMethodNotAllowed, en: "Method not allowed", zh: "不支持该方法", detail: "This address does not know the method. Allow names those it does.", zhDetail: "该地址不支持此方法，支持的方法见 Allow 响应头。"},
+	bodyTooLarge:     {status: http.StatusRequestEntityTooLarge, en: "Body too large", zh: "请求体过大", detail: "A request body may have up to 65536 bytes. Send less.", zhDetail: "请求体最多 65536 字节，请缩减后再发送。"},
+	bodyTooSlow:      {status: http.StatusRequestTimeout, en: "Body too slow", zh: "请求体接收超时", detail: "The request body did not arrive in time. Send it again.", zhDetail: "请求体未能及时送达，请重新发送。"},
+	unsupportedMedia: {status: http.StatusUnsupportedMediaType, en: "Unsupported media type", zh: "不支持的媒体类型", detail: "The body must be application/json. Set Content-Type.", zhDetail: "请求体必须是 application/json，请设置 Content-Type。"},
 }
 
 // answerTo returns the row of a code. A code without one must not reach a client: it is

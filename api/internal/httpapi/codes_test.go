@@ -24,6 +24,7 @@ func TestEveryCodeHasAnAnswer(t *testing.T) {
 		require.NotEmpty(t, a.en, code)
 		require.NotEmpty(t, a.zh, code)
 		require.NotEmpty(t, a.detail, code)
+		require.NotEmpty(t, a.zhDetail, code)
 		require.GreaterOrEqual(t, a.status, 400, code)
 		require.Less(t, a.status, 600, code)
 		if a.status == 503 {

@@ -142,7 +142,7 @@ func as(t testing.TB, u seckill.UserID, role auth.Role) []string {
 
 // problemBody is what a refusal without more members looks like, to the byte.
 func problemBody(title string, status string, code seckill.Code, detail string) string {
-	return `{"type":"urn:seckill:problem:` + string(code) + `","title":"` + title + `","status":` + status +
+	return `{"type":"/problems#` + string(code) + `","title":"` + title + `","status":` + status +
 		`,"code":"` + string(code) + `","detail":"` + detail + `","requestId":"r-1"}` + "\n"
 }
 
@@ -155,7 +155,7 @@ func requireCode(t testing.TB, w *httptest.ResponseRecorder, status int, code se
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Equal(t, "r-1", w.Header().Get("X-Request-Id"))
 	require.Contains(t, w.Body.String(), `"code":"`+string(code)+`"`)
-	require.Contains(t, w.Body.String(), `"type":"urn:seckill:problem:`+string(code)+`"`)
+	require.Contains(t, w.Body.String(), `"type":"/problems#`+string(code)+`"`)
 	require.Contains(t, w.Body.String(), `"requestId":"r-1"`)
 	if status == http.StatusServiceUnavailable {
 		require.Equal(t, "1", w.Header().Get("Retry-After"))

@@ -15,14 +15,14 @@ import (
 )
 
 // Problem is the body of every error, RFC 9457. Code and type never change; title follows
-// Accept-Language.
+// Accept-Language, and so does detail where it says nothing of this very request.
 type Problem struct {
-	Type      string       `json:"type" example:"urn:seckill:problem:SOLD_OUT" doc:"The code as a URI"`
-	Title     string       `json:"title" doc:"The code in words, English or Chinese"`
-	Status    int          `json:"status" doc:"The HTTP status"`
+	Type      string       `json:"type" example:"/problems#SOLD_OUT" format:"uri-reference" doc:"Leads to the explanation of the code"`
+	Title     string       `json:"title" example:"Sold out" doc:"The code in words, English or Chinese"`
+	Status    int          `json:"status" example:"409" doc:"The HTTP status"`
 	Code      seckill.Code `json:"code" example:"SOLD_OUT" doc:"What went wrong, in one stable word"`
-	Detail    string       `json:"detail" doc:"What went wrong this time"`
-	RequestID string       `json:"requestId" doc:"Names this request in the logs"`
+	Detail    string       `json:"detail" example:"No unit of this voucher is left." doc:"What went wrong this time, and what to do"`
+	RequestID string       `json:"requestId" example:"01JZQ3" doc:"Names this request in the logs"`
 	BeginsAt  string       `json:"beginsAt,omitempty" format:"date-time" doc:"With NOT_STARTED: when the sale begins"`
 	Errors    []Flaw       `json:"errors,omitempty" doc:"With INVALID: each flaw found"`
 }
@@ -43,8 +43,8 @@ func (p *Problem) GetStatus() int { return p.Status }
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
 const (
-	problemURI    = "urn:seckill:problem:"
-	retryAfterMax = time.Hour // a client that waits for a far begin asks again by then
+	problemURI    = "/problems#" // served here, see docs_pages.go
+	retryAfterMax = time.Hour    // a client that waits for a far begin asks again by then
 )
 
 // refusal is a code with words for the caller. The cause in a seckill.Error is for the log
@@ -75,9 +75,6 @@ func problem(c *gin.Context, err error) *Problem {
 	if !errors.As(err, &r) {
 		r = &refusal{}
 	}
-	if r.detail != "" {
-		p.Detail = r.detail
-	}
 	if !r.begin.IsZero() {
 		p.BeginsAt = stamp(r.begin)
 	}
@@ -86,16 +83,21 @@ func problem(c *gin.Context, err error) *Problem {
 	header := c.Writer.Header()
 	header.Set("Content-Language", "en")
 	if chinese(c.GetHeader("Accept-Language")) {
-		p.Title = row.zh
+		p.Title, p.Detail = row.zh, row.zhDetail
 		header.Set("Content-Language", "zh")
 	}
 	if row.retry {
 		header.Set("Retry-After", retryAfter(r.retry))
 	}
 	if code == seckill.Unauthenticated {
-		var want string
-		want, p.Detail = challenge(err)
+		want, detail := challenge(err)
 		header.Set("WWW-Authenticate", want)
+		if detail != "" {
+			p.Detail = detail
+		}
+	}
+	if r.detail != "" {
+		p.Detail = r.detail
 	}
 	if code == seckill.Internal || code == seckill.Unavailable {
 		_ = c.Error(err) // for the log, see logFaults
@@ -110,7 +112,7 @@ func retryAfter(d time.Duration) string {
 }
 
 // challenge says what token is wanted and what was wrong with the one that came, as a
-// WWW-Authenticate header (RFC 6750) and in words.
+// WWW-Authenticate header (RFC 6750) and, where the table does not say it, in words.
 func challenge(err error) (header, detail string) {
 	const want = `Bearer realm="seckill"`
 	switch {
@@ -119,7 +121,7 @@ func challenge(err error) (header, detail string) {
 	case errors.Is(err, auth.ErrExpired):
 		return want + `, error="invalid_token"`, "The bearer token has expired."
 	default:
-		return want + `, error="invalid_token"`, answers[seckill.Unauthenticated].detail
+		return want + `, error="invalid_token"`, ""
 	}
 }
 

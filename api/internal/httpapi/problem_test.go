@@ -34,7 +34,7 @@ func TestTokensAreRefused(t *testing.T) {
 	hs := func(c jwt.MapClaims) string { return sign(jwt.SigningMethodHS256, secret, c) }
 	const (
 		missing = "A bearer token is needed."
-		invalid = "The bearer token is not valid."
+		invalid = "The bearer token is not valid. Get a new one."
 		expired = "The bearer token has expired."
 	)
 	for name, c := range map[string]struct{ header, detail string }{
@@ -71,7 +71,7 @@ func TestTokensAreRefused(t *testing.T) {
 func TestRouterRefusesInTheSameShape(t *testing.T) {
 	s := shop{}
 	r := s.open(t)
-	for _, path := range []string{"/", "/api/v1", "/api/v1/vouchers/", "/api/v1/Vouchers", "/docs", "/openapi.json", "/schemas/Problem.json"} {
+	for _, path := range []string{"/", "/api/v1", "/api/v1/vouchers/", "/api/v1/Vouchers", "/docs/", "/schemas/Problem.json"} {
 		requireCode(t, r.do("GET", path, ""), 404, "ROUTE_NOT_FOUND")
 	}
 	w := r.do("DELETE", "/api/v1/vouchers/1001", "")
