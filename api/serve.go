@@ -74,10 +74,7 @@ func listen(intake, work context.Context, cfg config.API, api *app.API, log *slo
 }
 
 func openRedis(ctx context.Context, cfg config.API) (*redisstore.Store, error) {
-	c := cfg.Redis
-	return redisstore.Open(ctx, redisstore.Options{
-		Addrs: c.Addrs, Master: c.Master, Username: c.Username, Password: c.Password.Reveal(),
-		DB: c.DB, TLS: c.TLS, Partitions: c.Partitions,
-		WaitReplicas: c.WaitReplicas, WaitTimeout: c.WaitTimeout, QueueMax: cfg.AdmitMax,
-	})
+	o := command.RedisOptions(cfg.Redis)
+	o.QueueMax = cfg.AdmitMax
+	return redisstore.Open(ctx, o)
 }

@@ -68,11 +68,9 @@ func open(ctx context.Context, cfg config.Worker) (s stores, err error) {
 	if err != nil {
 		return s, err
 	}
-	c := cfg.Redis
-	s.redis, err = redisstore.Open(ctx, redisstore.Options{
-		Addrs: c.Addrs, Master: c.Master, Username: c.Username, Password: c.Password.Reveal(),
-		DB: c.DB, TLS: c.TLS, Partitions: c.Partitions, LockTTL: cfg.LockTTL,
-	})
+	o := command.RedisOptions(cfg.Redis)
+	o.LockTTL = cfg.LockTTL
+	s.redis, err = redisstore.Open(ctx, o)
 	if err != nil {
 		return s, errors.Join(err, s.sql.Close())
 	}

@@ -1,5 +1,5 @@
 // Package command is what the command lines of both programs share: how a root command
-// behaves, wrong usage, exit codes, the version. It imports config and seckill.
+// behaves, wrong usage, exit codes, the version, and how settings become options of a store.
 package command
 
 import (
