@@ -26,6 +26,16 @@ const (
 	Conflict        Code = "CONFLICT" // an id or key is taken by something else
 )
 
+// What a change of an order's status meets.
+const (
+	CodeQueued     Code = "QUEUED"          // the order waits to be stored; then it can be changed
+	CodePaid       Code = "PAID"            // the order is paid
+	CodeCancelled  Code = "CANCELLED"       // the order was cancelled, by its buyer or by the time-out
+	CodeRejected   Code = "REJECTED"        // the order was never stored as a live one
+	AlreadyPaid    Code = "ALREADY_PAID"    // by another payment
+	AmountMismatch Code = "AMOUNT_MISMATCH" // the payment is not of the order's price
+)
+
 // What can fail behind a good request.
 const (
 	Unavailable Code = "UNAVAILABLE"  // no answer, or the answer is not known: it may have happened
@@ -39,6 +49,7 @@ func Codes() []Code {
 	return []Code{
 		SoldOut, AlreadyOrdered, NotStarted, Ended, NotReady,
 		Invalid, Unauthenticated, Forbidden, VoucherNotFound, OrderNotFound, Outdated, Conflict,
+		CodeQueued, CodePaid, CodeCancelled, CodeRejected, AlreadyPaid, AmountMismatch,
 		Unavailable, Overloaded, RateLimited, Internal,
 	}
 }

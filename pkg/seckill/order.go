@@ -20,10 +20,10 @@ func (s Status) Live() bool { return s == Created || s == Paid }
 // Final reports whether the status never changes again.
 func (s Status) Final() bool { return s == Paid || s == Cancelled || s == Rejected }
 
-// Reason says why an order was rejected, or a message buried.
+// Reason says why an order died, or a message was buried.
 type Reason string
 
-// The reasons of a rejected row or a buried message.
+// The reasons of a dead row or a buried message.
 const (
 	ReasonDuplicate Reason = "duplicate" // the user has another live order of the voucher
 	ReasonShort     Reason = "short"     // the database had no unit left
@@ -31,6 +31,7 @@ const (
 	ReasonMalformed Reason = "malformed" // it can never be stored
 	ReasonWornOut   Reason = "worn_out"  // it kills or hangs whoever handles it
 	ReasonIDClash   Reason = "id_clash"  // a row of another user or voucher has its id
+	ReasonExpired   Reason = "expired"   // of a cancelled order: its time to pay was over
 )
 
 // Order is one user's claim on one unit of a voucher.
@@ -39,7 +40,7 @@ type Order struct {
 	User       UserID
 	Voucher    VoucherID
 	Status     Status
-	Reason     Reason    // of a rejected one
+	Reason     Reason    // of a rejected one, or of one whose time to pay was over
 	ReleaseDue bool      // dead, and Redis may still count its unit as sold
 	CreatedAt  time.Time // by the database's clock, UTC, whole milliseconds; zero while queued
 	ExpiresAt  time.Time // when an unpaid one is cancelled; zero: never

@@ -40,6 +40,13 @@ var answers = map[seckill.Code]answer{
 	seckill.Outdated:        {status: http.StatusConflict, en: "Outdated", zh: "版本已过期", detail: "Something newer is there already. Read it, then decide again.", zhDetail: "已有更新的版本，请重新读取后再操作。"},
 	seckill.Conflict:        {status: http.StatusConflict, en: "Conflict", zh: "冲突", detail: "The id or key is taken by something else. Use another one.", zhDetail: "该编号或键已被占用，请更换。"},
 
+	seckill.CodeQueued:     {status: http.StatusConflict, en: "Still queued", zh: "订单排队中", detail: "The order waits to be stored. Ask again after Retry-After.", zhDetail: "订单正在排队入库，请按 Retry-After 稍后重试。", retry: true},
+	seckill.CodePaid:       {status: http.StatusConflict, en: "Paid", zh: "订单已支付", detail: "The order is paid and stays. Ask the seller for a refund.", zhDetail: "订单已支付，不能取消。如需退款请联系商家。"},
+	seckill.CodeCancelled:  {status: http.StatusConflict, en: "Cancelled", zh: "订单已取消", detail: "The order was cancelled before this payment came. The payment is noted: refund it.", zhDetail: "付款到达前订单已取消。该笔付款已登记，请退款。"},
+	seckill.CodeRejected:   {status: http.StatusConflict, en: "Rejected", zh: "订单未成立", detail: "The order was rejected and cannot be paid. The payment is noted: refund it.", zhDetail: "订单未成立，不能支付。该笔付款已登记，请退款。"},
+	seckill.AlreadyPaid:    {status: http.StatusConflict, en: "Already paid", zh: "订单已由其他付款支付", detail: "Another payment has paid the order. Refund this one.", zhDetail: "该订单已由另一笔付款支付，请将本笔退款。"},
+	seckill.AmountMismatch: {status: http.StatusConflict, en: "Wrong amount", zh: "金额不符", detail: "The amount is not the order's price, in minor units. Nothing was paid: refund it, or send the amount that was asked.", zhDetail: "金额与订单价格（最小货币单位）不符，未支付。请退款或按应付金额支付。"},
+
 	seckill.Unavailable: {status: http.StatusServiceUnavailable, en: "Temporarily unavailable", zh: "服务暂不可用", detail: "Something behind this did not answer, so what became of the request is not known. Ask again after Retry-After: a repeat does it once.", zhDetail: "后端未应答，请求是否生效尚不确定。请按 Retry-After 重试，重复请求只会生效一次。", retry: true},
 	seckill.Overloaded:  {status: http.StatusServiceUnavailable, en: "Overloaded", zh: "服务繁忙", detail: "Nothing was done. Ask again after Retry-After.", zhDetail: "请求未被处理，请按 Retry-After 稍后重试。", retry: true},
 	seckill.RateLimited: {status: http.StatusTooManyRequests, en: "Too many requests", zh: "请求过于频繁", detail: "You ask too often. Nothing was done. Ask again after Retry-After.", zhDetail: "请求过于频繁，未被处理，请按 Retry-After 稍后重试。", retry: true},
