@@ -26,6 +26,13 @@ const (
 	Conflict        Code = "CONFLICT" // an id or key is taken by something else
 )
 
+// What an admin can meet.
+const (
+	BelowSold          Code = "BELOW_SOLD"          // the total would be below the units that are held
+	PreconditionFailed Code = "PRECONDITION_FAILED" // the version is not the one that was asked for
+	DeadNotFound       Code = "DEAD_NOT_FOUND"      // no such message is buried
+)
+
 // What a change of an order's status meets.
 const (
 	CodeQueued     Code = "QUEUED"          // the order waits to be stored; then it can be changed
@@ -49,6 +56,7 @@ func Codes() []Code {
 	return []Code{
 		SoldOut, AlreadyOrdered, NotStarted, Ended, NotReady,
 		Invalid, Unauthenticated, Forbidden, VoucherNotFound, OrderNotFound, Outdated, Conflict,
+		BelowSold, PreconditionFailed, DeadNotFound,
 		CodeQueued, CodePaid, CodeCancelled, CodeRejected, AlreadyPaid, AmountMismatch,
 		Unavailable, Overloaded, RateLimited, Internal,
 	}

@@ -22,7 +22,7 @@ func (s *Store) Snapshot(ctx context.Context, v seckill.VoucherID, ask []seckill
 		if _, err = tx.ExecContext(ctx, "UPDATE seckill_voucher SET epoch = epoch + 1 WHERE id = ?", v); err != nil {
 			return err
 		}
-		if snap.Voucher, err = lockedVoucher(ctx, tx, v); err != nil {
+		if snap.Voucher, err = lockedVoucher(ctx, tx, "sqlstore.Snapshot", v); err != nil {
 			return err
 		}
 		if snap.Live, err = holders(ctx, tx, v); err != nil {
@@ -38,11 +38,11 @@ func (s *Store) Snapshot(ctx context.Context, v seckill.VoucherID, ask []seckill
 	return snap, nil
 }
 
-func lockedVoucher(ctx context.Context, tx *sqlx.Tx, v seckill.VoucherID) (seckill.Voucher, error) {
+func lockedVoucher(ctx context.Context, tx *sqlx.Tx, op string, v seckill.VoucherID) (seckill.Voucher, error) {
 	var row voucherRow
 	err := tx.GetContext(ctx, &row, "SELECT "+voucherColumns+" FROM seckill_voucher WHERE id = ?", v)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = &seckill.Error{Op: "sqlstore.Snapshot", Code: seckill.VoucherNotFound}
+		err = &seckill.Error{Op: op, Code: seckill.VoucherNotFound}
 	}
 	return row.voucher(), err
 }

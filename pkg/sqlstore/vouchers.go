@@ -17,8 +17,9 @@ const keyMax = 255 // bytes of an idempotency key
 // CreateVoucher adds a voucher with all its stock left; its id, version and epoch are
 // given here. With a key that was seen before it returns the voucher of that time, as it
 // is by now, and false; Conflict if that was asked for with other content. An empty key
-// is none. A voucher that does not validate is Invalid.
-func (s *Store) CreateVoucher(ctx context.Context, v seckill.Voucher, key string) (seckill.Voucher, bool, error) {
+// is none. A voucher that does not validate is Invalid. The deeds are logged in the same
+// transaction, with the voucher's id.
+func (s *Store) CreateVoucher(ctx context.Context, v seckill.Voucher, key string, by ...seckill.Deed) (seckill.Voucher, bool, error) {
 	const op = "sqlstore.CreateVoucher"
 	if err := v.Validate(); err != nil {
 		return seckill.Voucher{}, false, err
@@ -26,7 +27,19 @@ func (s *Store) CreateVoucher(ctx context.Context, v seckill.Voucher, key string
 	if len(key) > keyMax {
 		return seckill.Voucher{}, false, &seckill.Error{Op: op, Code: seckill.Invalid, Err: fmt.Errorf("the idempotency key is longer than %d bytes", keyMax)}
 	}
-	id, err := s.insertVoucher(ctx, v, key)
+	var id seckill.VoucherID
+	err := s.inTx(ctx, func(tx *sqlx.Tx) (err error) {
+		if id, err = s.insertVoucher(ctx, tx, v, key); err != nil {
+			return err
+		}
+		for _, d := range by {
+			d.Voucher = id
+			if err := s.insertDeed(ctx, tx, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if key != "" && isDuplicate(err) {
 		earlier, err := s.earlierVoucher(ctx, key, digest(v))
 		return earlier, false, fault(op, err)
@@ -38,7 +51,7 @@ func (s *Store) CreateVoucher(ctx context.Context, v seckill.Voucher, key string
 	return created, err == nil, err
 }
 
-func (s *Store) insertVoucher(ctx context.Context, v seckill.Voucher, key string) (seckill.VoucherID, error) {
+func (s *Store) insertVoucher(ctx context.Context, tx *sqlx.Tx, v seckill.Voucher, key string) (seckill.VoucherID, error) {
 	var keyBytes, keyDigest []byte // NULL without a key
 	if key != "" {
 		keyBytes, keyDigest = []byte(key), digest(v)
@@ -46,7 +59,7 @@ func (s *Store) insertVoucher(ctx context.Context, v seckill.Voucher, key string
 	query := `INSERT INTO seckill_voucher
 		(title, price, currency, total, stock, begin_at, end_at, idempotency_key, idempotency_digest, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ` + s.dialect.now + `, ` + s.dialect.now + `)`
-	result, err := s.db.ExecContext(ctx, query, v.Title, v.Price, v.Currency, v.Total, v.Total,
+	result, err := tx.ExecContext(ctx, query, v.Title, v.Price, v.Currency, v.Total, v.Total,
 		v.Begin.UnixMilli(), v.End.UnixMilli(), keyBytes, keyDigest)
 	if err != nil {
 		return 0, err

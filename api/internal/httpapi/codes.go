@@ -40,6 +40,10 @@ var answers = map[seckill.Code]answer{
 	seckill.Outdated:        {status: http.StatusConflict, en: "Outdated", zh: "版本已过期", detail: "Something newer is there already. Read it, then decide again.", zhDetail: "已有更新的版本，请重新读取后再操作。"},
 	seckill.Conflict:        {status: http.StatusConflict, en: "Conflict", zh: "冲突", detail: "The id or key is taken by something else. Use another one.", zhDetail: "该编号或键已被占用，请更换。"},
 
+	seckill.BelowSold:          {status: http.StatusConflict, en: "Below what is sold", zh: "低于已售数量", detail: "The total would be under what is held, queued orders included. Ask for more.", zhDetail: "总量低于已被占用的数量（含排队中的订单），请调高。"},
+	seckill.PreconditionFailed: {status: http.StatusPreconditionFailed, en: "Changed meanwhile", zh: "版本不匹配", detail: "The voucher has another version than If-Match asks for. Read it, then decide again.", zhDetail: "优惠券版本与 If-Match 不符，请重新读取后再操作。"},
+	seckill.DeadNotFound:       {status: http.StatusNotFound, en: "Message not found", zh: "消息不存在", detail: "No message is buried under this id. Check it: it may have been replayed or dropped.", zhDetail: "没有该编号的死信，可能已被重放或丢弃，请核对编号。"},
+
 	seckill.CodeQueued:     {status: http.StatusConflict, en: "Still queued", zh: "订单排队中", detail: "The order waits to be stored. Ask again after Retry-After.", zhDetail: "订单正在排队入库，请按 Retry-After 稍后重试。", retry: true},
 	seckill.CodePaid:       {status: http.StatusConflict, en: "Paid", zh: "订单已支付", detail: "The order is paid and stays. Ask the seller for a refund.", zhDetail: "订单已支付，不能取消。如需退款请联系商家。"},
 	seckill.CodeCancelled:  {status: http.StatusConflict, en: "Cancelled", zh: "订单已取消", detail: "The order was cancelled before this payment came. The payment is noted: refund it.", zhDetail: "付款到达前订单已取消。该笔付款已登记，请退款。"},
