@@ -13,7 +13,7 @@ import (
 )
 
 // The commands that write, of those a script may call.
-var writes = regexp.MustCompile(`redis\.call\('(XADD|SADD|SREM|HSET|HSETNX|HDEL|DECR|SET|INCRBY|XACK|XDEL|XTRIM|XGROUP|UNLINK|DEL|PEXPIRE)'`)
+var writes = regexp.MustCompile(`redis\.p?call\('(XADD|SADD|SREM|HSET|HSETNX|HDEL|DECRBY|SET|INCRBY|XACK|XDEL|XTRIM|XGROUP|UNLINK|DEL|PEXPIRE)'`)
 
 var (
 	headLine  = regexp.MustCompile(`^-- (KEYS|ARGV|USES|RETURNS|REPLAY|COST)(?:\[(\d+)(\+?)\])?\s+(.+)$`)

@@ -1,54 +1,89 @@
--- seckill: admit one buyer: one unit, one ticket and one entry for the workers, or a reason why not.
+-- seckill: admit buyers of one voucher, each with one unit, one ticket and one entry for the workers, or tell why not.
 --
 -- KEYS[1]  voucher hash    window, total, version, state
 -- KEYS[2]  stock   string  units left
 -- KEYS[3]  buyers  set     users that hold an order
 -- KEYS[4]  tickets hash    user id -> order id
 -- KEYS[5]  stream  stream  accepted orders
--- ARGV[1]  user    user id
--- ARGV[2]  order   order id, minted before the first try
--- ARGV[3]  voucher voucher id
--- ARGV[4+] fields  further names and values for the entry
+-- ARGV[1]  voucher voucher id
+-- ARGV[2+] buyers  for each, in the order they came: user id, order id minted before the first try
 -- USES     books
--- RETURNS  {"ACCEPTED", order, left}  {"ORDERED", order}  {"SOLD_OUT"}  {"NOT_STARTED", begin, now}  {"ENDED"}  {"NOT_LOADED"}
--- REPLAY   safe: the second run finds the user among the buyers and answers ORDERED with the same order
--- COST     O(1), at most 4 writes
-local user, order = ARGV[1], ARGV[2]
+-- RETURNS  for each buyer {"ACCEPTED", order, left}  {"ORDERED", order}  {"SOLD_OUT"}  {"NOT_STARTED", begin, now}  {"ENDED"}  {"NOT_LOADED"}  or the error of XADD
+-- REPLAY   safe: the second run finds the users among the buyers and answers ORDERED with the same orders
+-- COST     O(buyers): a write for each who is accepted, and three for all of them
+local voucher, users, orders = ARGV[1], {}, {}
+for i = 2, #ARGV, 2 do
+  users[#users + 1], orders[#orders + 1] = ARGV[i], ARGV[i + 1]
+end
 
 local v = redis.pcall('HMGET', KEYS[1], 'state', 'begin', 'end', 'total')
-if v[1] ~= 'open' then
-  return {'NOT_LOADED'}
+local member = redis.pcall('SMISMEMBER', KEYS[3], unpack(users))
+
+-- Why nobody may buy, or nil and the units left.
+local function refusal()
+  local from, to = plain(v[2]), plain(v[3])
+  if not from or not to then
+    return {'NOT_LOADED'}
+  end
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  if now < from then
+    return {'NOT_STARTED', v[2], string.format('%.0f', now)}
+  end
+  if now >= to then
+    return {'ENDED'}
+  end
+  local stock = plain(redis.pcall('GET', KEYS[2]))
+  if not balanced(plain(v[4]), stock, KEYS[3], KEYS[4]) then
+    return {'NOT_LOADED'}
+  end
+  return nil, stock
 end
-if redis.pcall('SISMEMBER', KEYS[3], user) == 1 then
-  local held = redis.pcall('HGET', KEYS[4], user)
-  if type(held) == 'string' then
+
+local refused, left = refusal()
+local accepted, sold, tickets = {}, {}, {}
+
+-- Why this one gets nothing new, or nil.
+local function denied(i)
+  if v[1] ~= 'open' then
+    return {'NOT_LOADED'}
+  end
+  local held = accepted[users[i]]
+  if member[i] == 1 then
+    held = redis.pcall('HGET', KEYS[4], users[i])
+    if type(held) ~= 'string' then
+      return {'NOT_LOADED'}
+    end
+  end
+  if held then
     return {'ORDERED', held}
   end
-  return {'NOT_LOADED'}
+  if not refused and left == 0 then
+    return {'SOLD_OUT'}
+  end
+  return refused
 end
 
-local from, to = plain(v[2]), plain(v[3])
-if not from or not to then
-  return {'NOT_LOADED'}
-end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if now < from then
-  return {'NOT_STARTED', v[2], string.format('%.0f', now)}
-end
-if now >= to then
-  return {'ENDED'}
-end
-
-local stock = plain(redis.pcall('GET', KEYS[2]))
-if not balanced(plain(v[4]), stock, KEYS[3], KEYS[4]) then
-  return {'NOT_LOADED'}
-end
-if stock == 0 then
-  return {'SOLD_OUT'}
+-- The entry goes first: it alone can fail, and then nothing was done for this buyer.
+local function admit(i)
+  local user, order = users[i], orders[i]
+  local entry = redis.pcall('XADD', KEYS[5], '*', 'id', order, 'userId', user, 'voucherId', voucher)
+  if type(entry) ~= 'string' then
+    return entry
+  end
+  accepted[user], left = order, left - 1
+  sold[#sold + 1] = user
+  tickets[#tickets + 1], tickets[#tickets + 2] = user, order
+  return {'ACCEPTED', order, string.format('%.0f', left)}
 end
 
-redis.call('XADD', KEYS[5], '*', 'id', order, 'userId', user, 'voucherId', ARGV[3], unpack(ARGV, 4))
-redis.call('SADD', KEYS[3], user)
-redis.call('HSET', KEYS[4], user, order)
-return {'ACCEPTED', order, string.format('%.0f', redis.call('DECR', KEYS[2]))}
+local answers = {}
+for i = 1, #users do
+  answers[i] = denied(i) or admit(i)
+end
+if #sold > 0 then
+  redis.call('SADD', KEYS[3], unpack(sold))
+  redis.call('HSET', KEYS[4], unpack(tickets))
+  redis.call('DECRBY', KEYS[2], #sold)
+end
+return answers

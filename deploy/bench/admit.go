@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,7 +37,13 @@ var usualPatience = patience{ask: time.Minute, store: 5 * time.Second, steady: 3
 
 func benchAdmit(ctx context.Context, g *ground, set settings, progress io.Writer) (report, error) {
 	set.N = cmp.Or(set.N, 20_000)
-	b := &admitting{g, contenders, set, usualPatience, usualKills, progress}
+	rows := slices.DeleteFunc(slices.Clone(contenders), func(c contender) bool {
+		return !regexp.MustCompile(set.Only).MatchString(c.name) // settings.check compiled it
+	})
+	if len(rows) == 0 {
+		return report{}, fmt.Errorf("no row matches ONLY=%q", set.Only)
+	}
+	b := &admitting{g, rows, set, usualPatience, usualKills, progress}
 	found, err := b.run(ctx)
 	if err != nil {
 		return found, err
@@ -81,7 +89,9 @@ func (b *admitting) run(ctx context.Context) (found report, err error) {
 		found.Ways = append(found.Ways, l)
 	}
 	found.Title = fmt.Sprintf("Selling: medians of %d rounds, %d connections", b.set.Rounds, loadConns)
-	found.Goals = admitGoals(found.Ways)
+	if len(b.contenders) == len(contenders) {
+		found.Goals = admitGoals(found.Ways)
+	}
 	return found, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,6 +29,7 @@ type settings struct {
 	Check   bool   `env:"CHECK"`                         // a goal that is missed is an error
 	Profile string `env:"PROFILE"`                       // directory of CPU profiles, one for each process measured
 	Chart   string `env:"CHART"`                         // of `bench admit`, as SVG; none: beside its JSON
+	Only    string `env:"ONLY"`                          // rows of `bench admit` whose names match; the goals need them all
 }
 
 func (s settings) check() error {
@@ -37,6 +39,9 @@ func (s settings) check() error {
 	}
 	if s.Rounds < 1 || s.Rounds > 100 {
 		faults = append(faults, fmt.Errorf("setting ROUNDS=%d is not from 1 to 100", s.Rounds))
+	}
+	if _, err := regexp.Compile(s.Only); err != nil {
+		faults = append(faults, fmt.Errorf("setting ONLY: %w", err))
 	}
 	return errors.Join(faults...)
 }
@@ -71,7 +76,7 @@ func command(args []string) error {
 		return err
 	}
 	if len(args) != 1 || benches[args[0]] == nil {
-		return fmt.Errorf("usage: bench %s; settings: N, ROUNDS, OUT, CHECK=1, PROFILE, CHART",
+		return fmt.Errorf("usage: bench %s; settings: N, ROUNDS, OUT, CHECK=1, PROFILE, CHART, ONLY",
 			strings.Join(slices.Sorted(maps.Keys(benches)), " | bench "))
 	}
 	g, err := openGround(ctx)

@@ -147,21 +147,18 @@ func (b *batcher) run(batch []*admitting) {
 
 type evaluate func(ctx context.Context, c redis.Scripter, keys []string, args ...any) *redis.Cmd
 
-// trip runs the script for each of the batch in one pipeline, answers them, and returns
-// those to whom the server said that it does not know the script.
+// trip runs the script once for each voucher of the batch, in one pipeline, answers those
+// who asked, and returns those to whom the server said that it does not know the script.
 func (b *batcher) trip(ctx context.Context, batch []*admitting, run evaluate) (unknown []*admitting) {
 	node, err := b.node(ctx, batch[0].order.Voucher)
 	if err != nil {
 		answer(batch, admitted{err: err})
 		return nil
 	}
-	pipe, cmds := node.Pipeline(), make([]*redis.Cmd, len(batch))
-	var books []string
-	for i, a := range batch {
-		if i == 0 || a.order.Voucher != batch[i-1].order.Voucher {
-			books = b.keys.admission(a.order.Voucher)
-		}
-		cmds[i] = run(ctx, pipe, books, int64(a.order.User), int64(a.order.ID), int64(a.order.Voucher))
+	pipe, sales := node.Pipeline(), byVoucher(batch)
+	cmds := make([]*redis.Cmd, len(sales))
+	for i, sale := range sales {
+		cmds[i] = run(ctx, pipe, b.keys.admission(sale[0].order.Voucher), arguments(sale)...)
 	}
 	var held *redis.IntCmd
 	if b.replicas > 0 { // once, for all that this connection wrote
@@ -169,18 +166,70 @@ func (b *batcher) trip(ctx context.Context, batch []*admitting, run evaluate) (u
 		_ = pipe.Process(ctx, held)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
-	for i, a := range batch {
-		reply, err := cmds[i].StringSlice()
-		if hasPrefix(err, "NOSCRIPT") {
-			unknown = append(unknown, a)
+	for i, sale := range sales {
+		if hasPrefix(cmds[i].Err(), "NOSCRIPT") {
+			unknown = append(unknown, sale...)
 			continue
 		}
-		if tag, _ := head(reply); held != nil && tag == "ACCEPTED" {
+		b.tell(sale, cmds[i], held)
+	}
+	return unknown
+}
+
+// byVoucher splits a batch: the script sells one voucher. Those of one voucher stay in the
+// order in which they came.
+func byVoucher(batch []*admitting) (sales [][]*admitting) {
+	at := make(map[seckill.VoucherID]int, 1)
+	for _, a := range batch {
+		i, ok := at[a.order.Voucher]
+		if !ok {
+			i = len(sales)
+			at[a.order.Voucher], sales = i, append(sales, make([]*admitting, 0, len(batch)))
+		}
+		sales[i] = append(sales[i], a)
+	}
+	return sales
+}
+
+func arguments(sale []*admitting) []any {
+	args := make([]any, 1, 1+2*len(sale))
+	args[0] = int64(sale[0].order.Voucher)
+	for _, a := range sale {
+		args = append(args, int64(a.order.User), int64(a.order.ID))
+	}
+	return args
+}
+
+// tell gives each of a sale its own part of the script's answer.
+func (b *batcher) tell(sale []*admitting, cmd *redis.Cmd, held *redis.IntCmd) {
+	replies, err := cmd.Slice()
+	if err == nil && len(replies) != len(sale) {
+		err = foreign("redisstore.Admit", replies)
+	}
+	if err != nil {
+		answer(sale, admitted{err: err})
+		return
+	}
+	for i, a := range sale {
+		reply, err := texts(replies[i])
+		if held != nil && len(reply) > 0 && reply[0] == "ACCEPTED" {
 			err = b.durable(held)
 		}
 		a.reply <- admitted{reply, err}
 	}
-	return unknown
+}
+
+// texts reads one answer, which may be the error of one buyer alone.
+func texts(reply any) ([]string, error) {
+	if err, ok := reply.(error); ok {
+		return nil, err
+	}
+	parts, _ := reply.([]any)
+	words := make([]string, len(parts))
+	for i, part := range parts {
+		words[i], _ = part.(string)
+	}
+	return words, nil
 }
 
 // node is whom to ask. A cluster's client would send WAIT to any of its nodes, so there it

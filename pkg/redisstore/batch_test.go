@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -18,8 +19,8 @@ import (
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
-// tollgate stands before every batch of admissions of a store: it tells how many commands come, and
-// lets them pass one token at a time.
+// tollgate stands before every batch of admissions of a store: it tells how many orders come, and
+// lets them pass one batch at a time.
 type tollgate struct {
 	sizes chan int
 	pass  chan struct{}
@@ -39,7 +40,7 @@ func (g *tollgate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 		if name := cmds[0].Name(); name != "evalsha" && name != "eval" {
 			return next(ctx, cmds) // how a connection begins
 		}
-		g.sizes <- len(cmds)
+		g.sizes <- buyers(cmds)
 		select {
 		case <-g.pass:
 		case <-ctx.Done():
@@ -53,6 +54,15 @@ func (g *tollgate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 		}
 		return err
 	}
+}
+
+// buyers is how many the scripts of a trip are asked for: a pair for each follows the name,
+// the hash, the number of keys, the keys and the voucher.
+func buyers(cmds []redis.Cmder) (n int) {
+	for _, cmd := range cmds {
+		n += (len(cmd.Args()) - 3 - len(keys{}.admission(1)) - 1) / 2
+	}
+	return n
 }
 
 // waiting is how many admissions stand in the queue of partition 0.
@@ -96,6 +106,58 @@ func TestAdmitSharesTrips(t *testing.T) {
 	close(toll.pass)
 	require.NoError(t, g.Wait())
 	requireBooks(t, s, 1000-251-flightsMax, 251+flightsMax)
+}
+
+// One batch may hold whoever asks: the same user twice, more than there are units, buyers
+// of several vouchers. Each gets the answer that a trip of their own would have brought.
+func TestAdmitMixedBatch(t *testing.T) {
+	const other, third = voucher + 1, voucher + 2
+	s, c := open(t)
+	sell(t, s, voucher, 3)
+	sell(t, s, other, 1)
+	sell(t, s, third, flightsMax)
+	admit(t, s, order(7, 700))
+	toll := newTollgate(s)
+	var flights, batch errgroup.Group
+	for first := range int64(flightsMax) {
+		flights.Go(func() error {
+			_, err := s.Admit(t.Context(), seckill.Order{ID: seckill.OrderID(first + 1), User: 1 + seckill.UserID(first), Voucher: third})
+			return err
+		})
+		<-toll.sizes
+	}
+	asks := []struct {
+		order seckill.Order
+		want  seckill.Code
+		holds seckill.OrderID
+	}{
+		{order(42, 900), "", 900},
+		{seckill.Order{ID: 901, User: 42, Voucher: other}, "", 901},
+		{order(42, 902), seckill.AlreadyOrdered, 900},
+		{order(7, 903), seckill.AlreadyOrdered, 700},
+		{seckill.Order{ID: 904, User: 43, Voucher: other}, seckill.SoldOut, 0},
+		{order(43, 905), "", 905},
+		{order(44, 906), seckill.SoldOut, 0},
+		{seckill.Order{ID: 907, User: 45, Voucher: 9}, seckill.NotReady, 0},
+		{order(43, 905), "", 905}, // the same order again
+	}
+	for i, ask := range asks { // one after the other: the queue keeps their order
+		batch.Go(func() error {
+			a, err := s.Admit(t.Context(), ask.order)
+			if seckill.CodeOf(err) != ask.want || a.Order != ask.holds {
+				return fmt.Errorf("order %d: %+v, %w", ask.order.ID, a, err)
+			}
+			return nil
+		})
+		require.Eventually(t, func() bool { return s.waiting() == i+1 }, 10*time.Second, time.Millisecond)
+	}
+	close(toll.pass)
+	require.NoError(t, flights.Wait())
+	require.NoError(t, batch.Wait())
+	requireBooks(t, s, 0, 3)
+	require.Equal(t, map[string]string{"7": "700", "42": "900", "43": "905"}, c.HGetAll(t.Context(), "seckill:ticket:1001").Val())
+	require.Equal(t, map[string]string{"42": "901"}, c.HGetAll(t.Context(), "seckill:ticket:1002").Val())
+	require.EqualValues(t, 4+flightsMax, c.XLen(t.Context(), "seckill:stream").Val())
 }
 
 // Past the bound nobody waits: the refusal comes at once, and nothing was done.
