@@ -104,6 +104,7 @@ func (s *shop) open(t testing.TB) *rig { return s.openAt(t, newClock(noon)) }
 
 // rig is an API on a shop, with its log and metrics.
 type rig struct {
+	t     testing.TB
 	api   *httpapi.API
 	clock *clock
 	log   *bytes.Buffer // read it only when the API is quiet
@@ -111,16 +112,17 @@ type rig struct {
 }
 
 func (s *shop) openAt(t testing.TB, c *clock) *rig {
-	r := &rig{clock: c, log: new(bytes.Buffer), reg: prometheus.NewRegistry()}
+	r := &rig{t: t, clock: c, log: new(bytes.Buffer), reg: prometheus.NewRegistry()}
 	r.api = httpapi.New(httpapi.Deps{
-		Auth: auth.NewVerifier(secret, c.now), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s,
+		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s,
 		Meter: obs.NewAdmission(r.reg), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
 	})
 	t.Cleanup(r.api.Close)
 	return r
 }
 
-// do sends one request; headers are name, value, name, value.
+// do sends one request and holds the answer to the description; headers are name, value,
+// name, value.
 func (r *rig) do(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	req := httptest.NewRequest(method, path, strings.NewReader(body))
 	req.Header.Set("X-Request-Id", "r-1")
@@ -129,6 +131,7 @@ func (r *rig) do(method, path, body string, headers ...string) *httptest.Respons
 	}
 	w := httptest.NewRecorder()
 	r.api.Handler().ServeHTTP(w, req)
+	requireDescribed(r.t, r.api.OpenAPI(), req, w)
 	return w
 }
 

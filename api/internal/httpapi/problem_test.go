@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -45,7 +44,7 @@ func TestTokensAreRefused(t *testing.T) {
 		"another key":           {sign(jwt.SigningMethodHS256, []byte("another key, 32 bytes or more ..."), jwt.MapClaims{"sub": "42"}), invalid},
 		"an RSA signature":      {sign(jwt.SigningMethodRS256, rsaKey, jwt.MapClaims{"sub": "42"}), invalid},
 		"expired":               {hs(jwt.MapClaims{"sub": "42", "exp": noon.Unix()}), expired},
-		"not yet valid":         {hs(jwt.MapClaims{"sub": "42", "nbf": noon.Unix() + 1}), invalid},
+		"not yet valid":         {hs(jwt.MapClaims{"sub": "42", "nbf": noon.Unix() + 6}), invalid},
 		"a word as subject":     {hs(jwt.MapClaims{"sub": "abc"}), invalid},
 		"zero as subject":       {hs(jwt.MapClaims{"sub": "0"}), invalid},
 		"a negative subject":    {hs(jwt.MapClaims{"sub": "-1"}), invalid},
@@ -103,6 +102,7 @@ func TestAcceptDoesNotChangeTheShape(t *testing.T) {
 	for _, accept := range []string{"text/html", "application/xml", "json", "application/json;q=0", "*/*", "a/b;q=x"} {
 		w := r.do("GET", "/api/v1/vouchers/1001", "", "Accept", accept)
 		require.Equal(t, http.StatusOK, w.Code, accept)
+		require.Equal(t, "application/json", w.Header().Get("Content-Type"), accept)
 		require.Equal(t, teaBody+"\n", w.Body.String(), accept)
 		requireCode(t, r.do("GET", "/api/v1/vouchers/07", "", "Accept", accept), 400, seckill.Invalid)
 	}
@@ -270,39 +270,6 @@ func TestClientThatHangsUp(t *testing.T) {
 	require.ErrorIs(t, <-done, context.Canceled)
 	server.Close()
 	require.Empty(t, r.log.String(), "a client that left is no fault of ours")
-}
-
-func TestOpenAPIDescribesEveryRoute(t *testing.T) {
-	s := shop{}
-	doc, err := json.Marshal(s.open(t).api.OpenAPI())
-	require.NoError(t, err)
-	var got struct {
-		Paths map[string]map[string]struct {
-			OperationID string
-			Responses   map[string]any
-		}
-		Components struct {
-			Schemas map[string]struct{ Properties map[string]any }
-		}
-	}
-	require.NoError(t, json.Unmarshal(doc, &got))
-	var ops []string
-	for path, methods := range got.Paths {
-		for method, op := range methods {
-			ops = append(ops, strings.ToUpper(method)+" "+path)
-			require.NotEmpty(t, op.OperationID)
-			require.Contains(t, op.Responses, "default", path)
-		}
-	}
-	require.ElementsMatch(t, []string{
-		"POST /api/v1/vouchers/{voucherId}/orders", "GET /api/v1/orders/{orderId}",
-		"GET /api/v1/vouchers", "GET /api/v1/vouchers/{voucherId}",
-		"POST /api/v1/admin/vouchers", "POST /api/v1/admin/vouchers/{voucherId}/sync",
-	}, ops)
-	for _, member := range []string{"type", "title", "status", "code", "detail", "requestId"} {
-		require.Contains(t, got.Components.Schemas["Problem"].Properties, member)
-	}
-	require.NotContains(t, string(doc), "$schema")
 }
 
 // Two APIs in one process, as in tests and the demo, share nothing but huma's constructors.

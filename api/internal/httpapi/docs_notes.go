@@ -1,0 +1,147 @@
+package httpapi
+
+import (
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+const aboutAPI = `A flash sale: more buyers than units, and exactly as many orders as units.
+
+Who calls is told by a bearer JWT: sub is the user id, role is admin, service or absent. Ids are decimal strings, because JavaScript numbers end at 2^53. Times are RFC 3339 in UTC. Prices are whole minor units of their currency.
+
+Every error is a problem of RFC 9457. Its code never changes; its title and its general detail are in English or Chinese, by Accept-Language; its type leads to /problems, which says what each code means and what to do. Any address may also answer ROUTE_NOT_FOUND or METHOD_NOT_ALLOWED. An answer with Retry-After is worth asking again: a repeat of any request does its work once.`
+
+// The order of the tags is that of the page.
+var tags = []*huma.Tag{
+	{Name: "Sale", Description: "What is on sale, and buying it"},
+	{Name: "Orders", Description: "What becomes of an order"},
+	{Name: "Administration", Description: "Running sales; for the role admin"},
+}
+
+// The values of the examples, which belong together.
+const (
+	exampleRequest = "J4BZ6MUT5PV3QX2YAEKRC7DNWH"
+	exampleBegin   = "2026-06-01T12:00:00.000Z"
+	exampleEnd     = "2026-06-01T14:00:00.000Z"
+	exampleStored  = "2026-06-01T12:00:00.310Z"
+	exampleExpiry  = "2026-06-01T12:15:00.310Z"
+
+	exampleUser    seckill.UserID    = 42
+	exampleVoucher seckill.VoucherID = 1001
+	exampleOrder   seckill.OrderID   = 191591179124737025
+)
+
+var (
+	exampleBought = bought{OrderID: exampleOrder, VoucherID: exampleVoucher, Status: seckill.Queued}
+	exampleRepeat = bought{OrderID: exampleOrder, VoucherID: exampleVoucher, Status: seckill.Created, Repeated: true}
+	exampleView   = voucherView{
+		VoucherID: exampleVoucher, Title: "Tea set", Price: 9900, Currency: "CNY", Total: 100, Left: 37,
+		BeginsAt: exampleBegin, EndsAt: exampleEnd, State: seckill.Open, Now: exampleStored,
+	}
+	exampleCreated = orderView{
+		OrderID: exampleOrder, VoucherID: exampleVoucher, UserID: exampleUser, Status: seckill.Created,
+		CreatedAt: exampleStored, ExpiresAt: exampleExpiry,
+	}
+)
+
+// notes has a row for each operation, by its id.
+var notes = map[string]note{
+	"listVouchers": {
+		tag:  "Sale",
+		text: "Vouchers by id, a page at a time. Units left are at most about a second old.",
+		good: map[int]told{200: {text: "A page of vouchers", body: voucherPage{Items: []voucherView{exampleView}, Next: exampleVoucher}}},
+	},
+	"getVoucher": {
+		tag:   "Sale",
+		text:  "One voucher with its window, the units left and the server's clock for a countdown.",
+		good:  map[int]told{200: {text: "The voucher", body: exampleView}},
+		codes: []seckill.Code{seckill.VoucherNotFound},
+	},
+	"buy": {
+		tag: "Sale",
+		text: "Takes one unit for the caller. The order is accepted at once and stored within moments: read what becomes of it at Location, with wait if you like. " +
+			"A caller holds at most one order of a voucher: asking again answers 200 with the order that is there, so a lost answer is got back by asking again. A body is ignored.",
+		good: map[int]told{
+			202: {text: "The order is accepted and will be stored", body: exampleBought, headers: []string{"Location"}},
+			200: {text: "The caller holds an order of this voucher already: this one", body: exampleRepeat, headers: []string{"Location"}},
+		},
+		codes: []seckill.Code{
+			seckill.SoldOut, seckill.NotStarted, seckill.Ended, seckill.VoucherNotFound,
+			seckill.NotReady, seckill.Overloaded, seckill.RateLimited,
+		},
+	},
+	"getOrder": {
+		tag: "Orders",
+		text: "An order of the caller, from the moment it was accepted; an admin reads any. " +
+			"With wait the answer comes as soon as the order is no longer queued, or when the time is up.",
+		good:  map[int]told{200: {text: "The order as it is now", body: exampleCreated}},
+		codes: []seckill.Code{seckill.OrderNotFound, seckill.Overloaded},
+	},
+	"createVoucher": {
+		tag: "Administration",
+		text: "Puts units on sale. The voucher exists once this answers; if Redis was away, the first buyer has it loaded. " +
+			"A repeat with the same Idempotency-Key gets the voucher that is there; the same key with another voucher is a CONFLICT.",
+		body: newVoucher{
+			Title: "Tea set", Price: 9900, Currency: "CNY", Total: 100,
+			BeginsAt: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC), EndsAt: time.Date(2026, 6, 1, 14, 0, 0, 0, time.UTC),
+		},
+		good:  map[int]told{201: {text: "The voucher as it was created", body: exampleView, headers: []string{"Location"}}},
+		codes: []seckill.Code{seckill.Conflict},
+	},
+	"syncVoucher": {
+		tag:   "Administration",
+		text:  "Rebuilds the voucher's keys in Redis from SQL and the orders that wait. Its sale is closed for that moment; orders in flight stay. Safe to repeat.",
+		good:  map[int]told{200: {text: "The voucher, rebuilt", body: exampleView}},
+		codes: []seckill.Code{seckill.VoucherNotFound, seckill.NotReady, seckill.Outdated},
+	},
+}
+
+// word is what a parameter or a field of a name means wherever it turns up.
+type word struct {
+	text    string
+	pattern string
+	example any
+	oneOf   []any
+}
+
+const idPattern = "^[1-9][0-9]{0,18}$"
+
+var words = map[string]word{
+	"orderId":         {text: "Order id, canonical decimal", pattern: idPattern, example: exampleOrder.String()},
+	"voucherId":       {text: "Voucher id, canonical decimal", pattern: idPattern, example: exampleVoucher.String()},
+	"userId":          {text: "User id, canonical decimal", pattern: idPattern, example: exampleUser.String()},
+	"next":            {pattern: idPattern, example: exampleVoucher.String()},
+	"cursor":          {text: "Where the page begins: what the page before ended with", example: exampleVoucher.String()},
+	"limit":           {text: "How many at most", example: 50},
+	"wait":            {example: "10s"},
+	"Idempotency-Key": {text: "Names this creation, so that a repeat makes no second one", example: "spring-sale-1"},
+	"If-Match":        {text: "The version that is to be changed, as ETag told it", example: `"3"`},
+	"status": {text: "Where the order is: queued, then created, then paid or cancelled; or rejected",
+		oneOf: []any{"queued", "created", "paid", "cancelled", "rejected"}, example: "created"},
+	"title":     {text: "What it is called", example: "Tea set"},
+	"createdAt": {text: "When it was stored, by the database's clock", example: exampleStored},
+	"expiresAt": {example: exampleExpiry},
+	"beginsAt":  {example: exampleBegin},
+	"endsAt":    {example: exampleEnd},
+	"now":       {example: exampleStored},
+	"currency":  {example: "CNY"},
+	"reason":    {example: "short"},
+	"message":   {text: "What is wrong", example: "expected required property total to be present"},
+}
+
+// headers that answers carry, by name.
+var headers = map[string]*huma.Param{
+	headerRequest:      header("Names this request in the logs; the caller's own if it sent a good one", exampleRequest),
+	"Content-Language": header("Language of title and detail: en or zh", "en"),
+	"Location":         header("Where to read what was made", "/api/v1/orders/"+exampleOrder.String()),
+	"Retry-After":      header("Seconds after which to ask again; sent with the codes that are worth it", "1"),
+	"WWW-Authenticate": header("The token that is wanted, and what was wrong with the one that came", `Bearer realm="seckill", error="invalid_token"`),
+	"ETag":             header("The version of the voucher, for If-Match", `"3"`),
+}
+
+func header(text, example string) *huma.Param {
+	return &huma.Param{Description: text, Schema: &huma.Schema{Type: huma.TypeString}, Example: example}
+}
