@@ -29,6 +29,8 @@ var (
 	Fill     = load("fill")
 	Forget   = load("forget")
 	Open     = load("open")
+	Change   = load("change")
+	Cut      = load("cut")
 	Lock     = load("lock")
 	Unlock   = load("unlock")
 	Extend   = load("extend")

@@ -56,6 +56,12 @@ func TestCluster(t *testing.T) {
 		require.True(t, b.Balanced())
 		require.EqualValues(t, 1, b.Stock)
 		replayOne(t, s, p, ds[1].Order)
+
+		changed := seckill.Voucher{ID: v, Total: 5, Begin: time.Now().Add(-time.Hour), End: time.Now().Add(time.Hour), Version: 2}
+		require.NoError(t, s.Change(t.Context(), changed))
+		require.NoError(t, s.Cut(t.Context(), v, 3, 2))
+		_, err = s.Clock(t.Context(), v)
+		require.NoError(t, err)
 	}
 	all := []seckill.VoucherID{1001, 1002, 1003, 1004}
 	left, err := s.Left(t.Context(), all)
