@@ -50,7 +50,10 @@ func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err 
 	api := app.New(app.Deps{
 		Redis: redis, SQL: sql, JWTSecret: []byte(cfg.JWT.Secret.Reveal()),
 		Log: log, Registry: obs.NewRegistry("api", command.Version()),
-		Options: app.Options{RatePerUser: cfg.RatePerUser, AdmitMax: cfg.AdmitMax, TrustedProxies: cfg.TrustedProxies},
+		Options: app.Options{
+			RatePerUser: cfg.RatePerUser, AdmitMax: cfg.AdmitMax, TrustedProxies: cfg.TrustedProxies,
+			JWKSFile: cfg.JWT.File, JWKSURL: cfg.JWT.URL.Reveal(), CORSOrigins: cfg.CORSOrigins, OpsAdmin: cfg.OpsAdmin,
+		},
 	})
 	defer api.Close()
 	return listen(intake, work, cfg, api, log)

@@ -28,7 +28,7 @@ import (
 type Deps struct {
 	Redis     *redisstore.Store
 	SQL       *sqlstore.Store
-	JWTSecret []byte // at least 32 bytes
+	JWTSecret []byte // of HS256 tokens, at least 32 bytes; empty: a JWKS is all there is
 	Log       *slog.Logger
 	Registry  *prometheus.Registry // gets the api's metrics; one API for each registry
 	Now       func() time.Time     // nil: time.Now
@@ -40,11 +40,16 @@ type Options struct {
 	RatePerUser    int      // purchases a second of one user; 0: no limit
 	AdmitMax       int      // purchases that may wait for Redis at a time, 4096; the next is refused
 	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed; none
+	JWKSFile       string   // path of the keys of RS256 and ES256 tokens; none
+	JWKSURL        string   // address of these keys, in place of a file; none
+	CORSOrigins    []string // of pages that may call from a browser; "*" is all; none
+	OpsAdmin       bool     // Ops serves the admin's calls, too
 }
 
 // API is the api without its listeners.
 type API struct {
 	deps Deps
+	auth *auth.Verifier
 	gate *gate.Gate
 	http *httpapi.API
 }
@@ -57,8 +62,9 @@ func New(d Deps) *API {
 	ids := orderid.New(d.Redis, d.SQL, orderid.Options{Now: d.Now})
 	g := gate.New(d.Redis, ids, gate.Options{RatePerUser: d.Options.RatePerUser, InFlightMax: d.Options.AdmitMax}, d.Now)
 	measureGate(d.Registry, g)
-	return &API{deps: d, gate: g, http: httpapi.New(httpapi.Deps{
-		Auth:     auth.NewVerifier(d.JWTSecret, d.Now),
+	v := auth.NewVerifier(auth.Options{Secret: d.JWTSecret, JWKS: d.Options.jwks(), Now: d.Now, Log: d.Log})
+	return &API{deps: d, auth: v, gate: g, http: httpapi.New(httpapi.Deps{
+		Auth:     v,
 		Gate:     g,
 		Sale:     d.Redis,
 		Orders:   d.SQL,
@@ -69,7 +75,19 @@ func New(d Deps) *API {
 		Now:      d.Now,
 
 		TrustedProxies: d.Options.TrustedProxies,
+		CORSOrigins:    d.Options.CORSOrigins,
 	})}
+}
+
+func (o Options) jwks() *auth.Source {
+	switch {
+	case o.JWKSFile != "":
+		return auth.File(o.JWKSFile)
+	case o.JWKSURL != "":
+		return auth.URL(o.JWKSURL)
+	default:
+		return nil
+	}
 }
 
 // measureGate shows the bound of those who wait, used and capacity.
@@ -85,19 +103,33 @@ func measureGate(r prometheus.Registerer, g *gate.Gate) {
 // Handler serves buyers and admins.
 func (a *API) Handler() http.Handler { return a.http.Handler() }
 
-// Ops serves operators: health, metrics, profiles.
-func (a *API) Ops() http.Handler { return obs.Ops(a.deps.Registry, a.Ready, a.deps.Log) }
+// Ops serves operators: health, metrics, profiles and, with OpsAdmin, the admin's calls,
+// which need an admin's token here as well.
+func (a *API) Ops() http.Handler {
+	ops := obs.Ops(a.deps.Registry, a.Ready, a.deps.Log)
+	if !a.deps.Options.OpsAdmin {
+		return ops
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", ops)
+	mux.Handle("/api/v1/admin/", a.Handler())
+	return mux
+}
 
-// Ready reports whether both stores answer, with what each says if not.
+// Ready reports whether both stores answer and tokens can be checked, with what each says
+// if not.
 func (a *API) Ready(ctx context.Context) error {
-	return obs.Ready(ctx, a.deps.Redis.Ping, a.deps.SQL.Ping)
+	return obs.Ready(ctx, a.deps.Redis.Ping, a.deps.SQL.Ping, a.auth.Ready)
 }
 
 // Run hears what other processes announce, until intake ends; then nobody waits for an
 // order's status any more. Without it waiting takes longer and Redis is asked more often.
 func (a *API) Run(intake, work context.Context) error {
-	return run.All(intake, work, a.listen, a.gate.Run)
+	return run.All(intake, work, a.listen, a.gate.Run, a.keys)
 }
+
+// keys keeps those of tokens fresh.
+func (a *API) keys(intake, _ context.Context) error { return a.auth.Run(intake) }
 
 func (a *API) listen(intake, _ context.Context) error {
 	defer a.http.Drain()

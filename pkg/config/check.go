@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ func (a API) check(f *faults) {
 	f.unless(a.AdmitMax >= 1 && a.AdmitMax <= admitMax, "SECKILL_ADMIT_MAX", "is not from 1 to %d", admitMax)
 	for _, p := range a.TrustedProxies {
 		f.unless(isProxy(p), "SECKILL_TRUSTED_PROXIES", "holds %q, which is no address or network", p)
+	}
+	for _, o := range a.CORSOrigins {
+		f.unless(isOrigin(o), "SECKILL_CORS_ORIGINS", "holds %q, which is no origin such as https://shop.example, or *", o)
 	}
 	f.unless(a.HTTPAddr != a.OpsAddr || isAnyPort(a.OpsAddr), "SECKILL_OPS_ADDR", "is SECKILL_HTTP_ADDR, too: operations need an address of their own")
 }
@@ -84,8 +88,27 @@ func (m MySQL) check(f *faults) {
 }
 
 func (j JWT) check(f *faults) {
-	f.unless(j.Secret != "", "SECKILL_JWT_SECRET", "is required")
-	f.unless(len(j.Secret) >= secretMin, "SECKILL_JWT_SECRET", "has %d bytes and needs at least %d", len(j.Secret), secretMin)
+	keys := j.File != "" || j.URL != ""
+	f.unless(keys || j.Secret != "", "SECKILL_JWT_SECRET", "is required, or SECKILL_JWKS_FILE or SECKILL_JWKS_URL")
+	f.unless(j.Secret == "" || len(j.Secret) >= secretMin, "SECKILL_JWT_SECRET", "has %d bytes and needs at least %d", len(j.Secret), secretMin)
+	f.unless(j.File == "" || j.URL == "", "SECKILL_JWKS_URL", "is set beside SECKILL_JWKS_FILE: one of them says which keys count")
+	f.unless(j.URL == "" || isHTTP(j.URL.Reveal()), "SECKILL_JWKS_URL", "is no address with http:// or https://")
+}
+
+func (s signing) check(f *faults) {
+	f.unless(s.JWT.Secret != "", "SECKILL_JWT_SECRET", "is required: a JWKS has no key that signs")
+	s.JWT.check(f)
+}
+
+func isHTTP(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// isOrigin accepts an origin as a browser writes it, since it is compared as a text.
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	return s == "*" || err == nil && isHTTP(s) && s == u.Scheme+"://"+strings.ToLower(u.Host)
 }
 
 func (l Log) check(f *faults) {

@@ -20,9 +20,11 @@ type API struct {
 	HTTPAddr string `env:"SECKILL_HTTP_ADDR" envDefault:":8080"` // where buyers ask
 	OpsAddr  string `env:"SECKILL_OPS_ADDR" envDefault:":9090"`  // where operators ask
 
-	RatePerUser    int  `env:"SECKILL_RATE_PER_USER" envDefault:"10"`            // purchases a second of one user; 0: no limit
-	AdmitMax       int  `env:"SECKILL_ADMIT_MAX" envDefault:"4096"`              // purchases that may wait for Redis at a time
-	TrustedProxies List `env:"SECKILL_TRUSTED_PROXIES" example:"10.0.0.0/8,::1"` // whose X-Forwarded-For is believed
+	RatePerUser    int  `env:"SECKILL_RATE_PER_USER" envDefault:"10"`               // purchases a second of one user; 0: no limit
+	AdmitMax       int  `env:"SECKILL_ADMIT_MAX" envDefault:"4096"`                 // purchases that may wait for Redis at a time
+	TrustedProxies List `env:"SECKILL_TRUSTED_PROXIES" example:"10.0.0.0/8,::1"`    // whose X-Forwarded-For is believed
+	CORSOrigins    List `env:"SECKILL_CORS_ORIGINS" example:"https://shop.example"` // pages that may call from a browser, each exactly; "*": all
+	OpsAdmin       bool `env:"SECKILL_OPS_ADMIN" envDefault:"false"`                // serve /api/v1/admin where operators ask, too; a token is still needed
 }
 
 // Worker are the settings of the worker and its commands.
@@ -79,10 +81,16 @@ type MySQL struct {
 	AutoMigrate bool   `env:"SECKILL_AUTO_MIGRATE" envDefault:"true"` // bring the schema up to date at start
 }
 
-// JWT holds what tokens are signed with.
+// JWT says by what tokens are checked: a secret, the public keys of a JWKS, or either. A
+// token without exp is good for as long as its key is.
 type JWT struct {
-	Secret Secret `env:"SECKILL_JWT_SECRET" example:"the output of: openssl rand -base64 32"`
+	Secret Secret `env:"SECKILL_JWT_SECRET" example:"the output of: openssl rand -base64 32"` // of HS256
+	File   string `env:"SECKILL_JWKS_FILE" example:"/etc/seckill/jwks.json"`                  // keys of RS256 and ES256; read again every 30 s
+	URL    Secret `env:"SECKILL_JWKS_URL" example:"https://issuer.example/jwks.json"`         // the same, served by an issuer; it may hold a password
 }
+
+// signing is what `api token` needs: a JWKS has no key that signs.
+type signing struct{ JWT JWT }
 
 // Log says what is logged, and how.
 type Log struct {
@@ -110,5 +118,8 @@ func LoadWorker(environ map[string]string) (Worker, error) {
 // LoadMigrate is LoadAPI for `api migrate`.
 func LoadMigrate(environ map[string]string) (Migrate, error) { return load[Migrate](environ) }
 
-// LoadJWT is LoadAPI for `api token`.
-func LoadJWT(environ map[string]string) (JWT, error) { return load[JWT](environ) }
+// LoadJWT is LoadAPI for `api token`, which needs the secret.
+func LoadJWT(environ map[string]string) (JWT, error) {
+	s, err := load[signing](environ)
+	return s.JWT, err
+}

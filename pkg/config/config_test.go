@@ -62,6 +62,7 @@ func TestLoadEveryVariable(t *testing.T) {
 		"SECKILL_REDIS_TLS": "true", "SECKILL_PARTITIONS": "8", "SECKILL_AUTO_MIGRATE": "false",
 		"SECKILL_REDIS_WAIT_REPLICAS": "2", "SECKILL_REDIS_WAIT_TIMEOUT": "20ms",
 		"SECKILL_RATE_PER_USER": "0", "SECKILL_ADMIT_MAX": "100", "SECKILL_TRUSTED_PROXIES": "10.0.0.0/8, ::1",
+		"SECKILL_CORS_ORIGINS": "https://shop.example, http://localhost:5173", "SECKILL_OPS_ADMIN": "true", "SECKILL_JWKS_FILE": "/etc/jwks.json",
 		"SECKILL_HTTP_ADDR": "0.0.0.0:80", "SECKILL_OPS_ADDR": "127.0.0.1:0",
 		"SECKILL_LOG_LEVEL": "debug", "SECKILL_LOG_FORMAT": "text",
 		"SECKILL_BATCH_MAX": "4096", "SECKILL_CLAIM_IDLE": "1m", "SECKILL_ATTEMPTS_MAX": "1",
@@ -78,9 +79,10 @@ func TestLoadEveryVariable(t *testing.T) {
 	api, err := config.LoadAPI(environ)
 	require.NoError(t, err)
 	require.Equal(t, config.API{
-		Redis: redis, MySQL: mysql, Log: log, JWT: config.JWT{Secret: secret},
+		Redis: redis, MySQL: mysql, Log: log, JWT: config.JWT{Secret: secret, File: "/etc/jwks.json"},
 		HTTPAddr: "0.0.0.0:80", OpsAddr: "127.0.0.1:0",
 		RatePerUser: 0, AdmitMax: 100, TrustedProxies: config.List{"10.0.0.0/8", "::1"},
+		CORSOrigins: config.List{"https://shop.example", "http://localhost:5173"}, OpsAdmin: true,
 	}, api)
 
 	worker, err := config.LoadWorker(environ)
@@ -143,7 +145,16 @@ func TestLoadRefusesOfAPI(t *testing.T) {
 		variable string
 		wrong    string
 	}{
-		{"no secret", map[string]string{"SECKILL_JWT_SECRET": ""}, "SECKILL_JWT_SECRET", "is required; for example the output of: openssl rand -base64 32"},
+		{"no secret", map[string]string{"SECKILL_JWT_SECRET": ""}, "SECKILL_JWT_SECRET", "is required, or SECKILL_JWKS_FILE or SECKILL_JWKS_URL; for example the output of: openssl rand -base64 32"},
+		{"a short secret beside keys", map[string]string{"SECKILL_JWT_SECRET": "short", "SECKILL_JWKS_FILE": "/k"}, "SECKILL_JWT_SECRET", "has 5 bytes and needs at least 32"},
+		{"keys at two places", map[string]string{"SECKILL_JWKS_FILE": "/k", "SECKILL_JWKS_URL": "https://i.example/k"}, "SECKILL_JWKS_URL", "is set beside SECKILL_JWKS_FILE"},
+		{"keys at a path", map[string]string{"SECKILL_JWKS_URL": "/etc/jwks.json"}, "SECKILL_JWKS_URL", "is no address with http:// or https://; for example https://issuer.example/jwks.json"},
+		{"keys by another scheme", map[string]string{"SECKILL_JWKS_URL": "ftp://i.example/k"}, "SECKILL_JWKS_URL", "is no address with http:// or https://"},
+		{"an origin with a path", map[string]string{"SECKILL_CORS_ORIGINS": "https://shop.example/"}, "SECKILL_CORS_ORIGINS", `holds "https://shop.example/", which is no origin`},
+		{"an origin without a scheme", map[string]string{"SECKILL_CORS_ORIGINS": "https://a.example,shop.example"}, "SECKILL_CORS_ORIGINS", `holds "shop.example"`},
+		{"an origin that no browser writes so", map[string]string{"SECKILL_CORS_ORIGINS": "https://Shop.example"}, "SECKILL_CORS_ORIGINS", `holds "https://Shop.example"`},
+		{"a pattern of origins", map[string]string{"SECKILL_CORS_ORIGINS": "*.example"}, "SECKILL_CORS_ORIGINS", `holds "*.example"`},
+		{"a word as a switch", map[string]string{"SECKILL_OPS_ADMIN": "maybe"}, "SECKILL_OPS_ADMIN", "is neither true nor false"},
 		{"a short secret", map[string]string{"SECKILL_JWT_SECRET": secret[1:]}, "SECKILL_JWT_SECRET", "has 31 bytes and needs at least 32"},
 		{"an address without a port", map[string]string{"SECKILL_HTTP_ADDR": "localhost"}, "SECKILL_HTTP_ADDR", "is no host:port; for example :8080"},
 		{"a port with a name", map[string]string{"SECKILL_HTTP_ADDR": ":http"}, "SECKILL_HTTP_ADDR", "is no host:port"},

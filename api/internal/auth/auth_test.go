@@ -21,6 +21,11 @@ var (
 
 func at(t time.Time) func() time.Time { return func() time.Time { return t } }
 
+// only returns a verifier of tokens signed with secret.
+func only(now func() time.Time) *auth.Verifier {
+	return auth.NewVerifier(auth.Options{Secret: secret, Now: now})
+}
+
 func signed(t *testing.T, method jwt.SigningMethod, key any, c jwt.MapClaims) string {
 	t.Helper()
 	token, err := jwt.NewWithClaims(method, c).SignedString(key)
@@ -47,11 +52,13 @@ func TestVerifyAccepts(t *testing.T) {
 		"a role of some other system":       {sub(jwt.MapClaims{"role": "root"}), auth.Caller{User: 42}},
 		"a token one second before its end": {sub(jwt.MapClaims{"exp": noon.Unix() + 1}), auth.Caller{User: 42}},
 		"a token at its beginning":          {sub(jwt.MapClaims{"nbf": noon.Unix()}), auth.Caller{User: 42}},
+		"an issuer's clock that runs ahead": {sub(jwt.MapClaims{"nbf": noon.Unix() + 5}), auth.Caller{User: 42}},
+		"a token without an end":            {sub(jwt.MapClaims{"iat": 0}), auth.Caller{User: 42}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := auth.NewVerifier(secret, at(noon))
+			v := only(at(noon))
 			for range 2 { // the second answer comes from the cache
-				got, err := v.Verify(signed(t, jwt.SigningMethodHS256, secret, row.claims))
+				got, err := v.Verify(t.Context(), signed(t, jwt.SigningMethodHS256, secret, row.claims))
 				require.NoError(t, err)
 				require.Equal(t, row.want, got)
 			}
@@ -76,7 +83,9 @@ func TestVerifyRefuses(t *testing.T) {
 		"a longer hash":            signed(t, jwt.SigningMethodHS512, secret, jwt.MapClaims{"sub": "42"}),
 		"an RSA signature":         signed(t, jwt.SigningMethodRS256, rsaKey, jwt.MapClaims{"sub": "42"}),
 		"a token that has expired": hs(jwt.MapClaims{"sub": "42", "exp": noon.Unix()}),
-		"a token not yet valid":    hs(jwt.MapClaims{"sub": "42", "nbf": noon.Unix() + 1}),
+		"a token not yet valid":    hs(jwt.MapClaims{"sub": "42", "nbf": noon.Unix() + 6}),
+		"a word as expiry":         hs(jwt.MapClaims{"sub": "42", "exp": "never"}),
+		"an expiry past all years": hs(jwt.MapClaims{"sub": "42", "exp": 1e300}),
 		"no subject":               hs(jwt.MapClaims{}),
 		"a word as subject":        hs(jwt.MapClaims{"sub": "abc"}),
 		"zero as subject":          hs(jwt.MapClaims{"sub": "0"}),
@@ -88,7 +97,7 @@ func TestVerifyRefuses(t *testing.T) {
 		"a number as role":         hs(jwt.MapClaims{"sub": "42", "role": 1}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			caller, err := auth.NewVerifier(secret, at(noon)).Verify(token)
+			caller, err := only(at(noon)).Verify(t.Context(), token)
 			require.ErrorIs(t, err, seckill.Unauthenticated)
 			require.Zero(t, caller)
 		})
@@ -104,43 +113,43 @@ func respelt(token string) string {
 
 func TestVerifyForgetsAtExpiry(t *testing.T) {
 	now := noon
-	v := auth.NewVerifier(secret, func() time.Time { return now })
+	v := only(func() time.Time { return now })
 	token, err := auth.Sign(secret, auth.Caller{User: 7, Role: auth.Admin}, noon, time.Hour)
 	require.NoError(t, err)
 
-	caller, err := v.Verify(token)
+	caller, err := v.Verify(t.Context(), token)
 	require.NoError(t, err)
 	require.Equal(t, auth.Caller{User: 7, Role: auth.Admin}, caller)
 
 	now = noon.Add(time.Hour)
-	_, err = v.Verify(token)
+	_, err = v.Verify(t.Context(), token)
 	require.ErrorIs(t, err, auth.ErrExpired, "a token that was good a moment ago")
 }
 
 func TestHeaderReadsTheScheme(t *testing.T) {
-	v := auth.NewVerifier(secret, at(noon))
+	v := only(at(noon))
 	token, err := auth.Sign(secret, auth.Caller{User: 42}, noon, 0)
 	require.NoError(t, err)
 
 	for _, good := range []string{"Bearer " + token, "bearer " + token, "BEARER  " + token} {
-		caller, err := v.Header(good)
+		caller, err := v.Header(t.Context(), good)
 		require.NoError(t, err, good)
 		require.Equal(t, seckill.UserID(42), caller.User)
 	}
 	for _, bad := range []string{"", "Bearer", "Bearer ", "Basic " + token, token} {
-		_, err := v.Header(bad)
+		_, err := v.Header(t.Context(), bad)
 		require.ErrorIs(t, err, auth.ErrMissing, bad)
 		require.ErrorIs(t, err, seckill.Unauthenticated, bad)
 	}
 }
 
 func BenchmarkVerify(b *testing.B) {
-	v := auth.NewVerifier(secret, time.Now)
+	v := only(time.Now)
 	token, err := auth.Sign(secret, auth.Caller{User: 42}, time.Now(), time.Hour)
 	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := v.Verify(token); err != nil {
+		if _, err := v.Verify(b.Context(), token); err != nil {
 			b.Fatal(err)
 		}
 	}

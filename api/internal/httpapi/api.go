@@ -34,6 +34,7 @@ type Deps struct {
 	Now      func() time.Time // for display; the window of a sale is judged by Redis
 
 	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed
+	CORSOrigins    []string // of pages that may call from a browser; "*" is all of them
 }
 
 // API serves the routes of a sale.

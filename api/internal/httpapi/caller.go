@@ -13,7 +13,7 @@ import (
 
 // verifier reads the caller from an Authorization header; see package auth.
 type verifier interface {
-	Header(value string) (auth.Caller, error)
+	Header(ctx context.Context, value string) (auth.Caller, error)
 }
 
 type callerKey struct{}
@@ -25,7 +25,7 @@ func caller(ctx context.Context) auth.Caller {
 }
 
 func (a *API) authenticate(c *gin.Context) (auth.Caller, error) {
-	return a.auth.Header(c.GetHeader("Authorization"))
+	return a.auth.Header(c.Request.Context(), c.GetHeader("Authorization"))
 }
 
 // signedIn lets any caller with a good token through.

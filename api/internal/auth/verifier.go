@@ -1,0 +1,164 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+const (
+	tokenMax  = 4 << 10         // bytes
+	cacheMax  = 10_000          // tokens, about 100 bytes each
+	nbfLeeway = 5 * time.Second // by which an issuer's clock may run ahead of ours
+)
+
+var errNotYet = errors.New("token is not valid yet")
+
+// Options say which tokens are good: those signed by HS256 with Secret, and those signed by
+// RS256 or ES256 with a key of JWKS. At least one of the two is needed.
+type Options struct {
+	Secret []byte           // at least 32 bytes; empty: no HS256
+	JWKS   *Source          // nil: no RS256, no ES256
+	Now    func() time.Time // judges exp and nbf
+	Log    *slog.Logger     // hears of a JWKS that cannot be read or has changed
+}
+
+// Verifier checks tokens. It is safe for concurrent use.
+type Verifier struct {
+	secret []byte
+	jwks   *Source
+	now    func() time.Time
+	log    *slog.Logger
+	parser *jwt.Parser
+	ring   atomic.Pointer[ring]
+	flight singleflight.Group // reads the JWKS once, whoever asks
+	seldom *rate.Limiter      // of reads that a token asks for
+}
+
+// NewVerifier returns a Verifier that has not read its JWKS yet: Run does, and a token that
+// needs one of its keys.
+func NewVerifier(o Options) *Verifier {
+	v := &Verifier{secret: o.Secret, jwks: o.JWKS, now: o.Now, log: o.Log, seldom: rate.NewLimiter(rate.Every(renewGap), 1)}
+	v.ring.Store(newRing(nil))
+	var methods []string
+	if len(o.Secret) > 0 { // an empty one would sign for anybody
+		methods = append(methods, jwt.SigningMethodHS256.Alg())
+	}
+	if o.JWKS != nil {
+		methods = append(methods, jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg())
+	}
+	// The methods are pinned: "none" and methods without a key of ours are no tokens. Strict
+	// decoding leaves one spelling for one token. Times are judged by times, below.
+	v.parser = jwt.NewParser(jwt.WithValidMethods(methods), jwt.WithStrictDecoding(), jwt.WithoutClaimsValidation())
+	return v
+}
+
+// Header reads the caller from the value of an Authorization header, "Bearer <token>".
+// It fails like Verify, with Unauthenticated caused by ErrMissing where there is no bearer
+// token.
+func (v *Verifier) Header(ctx context.Context, value string) (Caller, error) {
+	scheme, token, _ := strings.Cut(value, " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return Caller{}, unauthenticated(ErrMissing)
+	}
+	return v.Verify(ctx, token)
+}
+
+// Verify reads the caller from a token: sub is the user id, role is optional. A token
+// without exp is valid for as long as its key is. It fails with Unauthenticated, caused by
+// ErrExpired where nothing else is wrong, or with Unavailable while no key is known because
+// the JWKS could not be read.
+func (v *Verifier) Verify(ctx context.Context, token string) (Caller, error) {
+	if len(token) > tokenMax {
+		return Caller{}, unauthenticated(errors.New("token is too long"))
+	}
+	// By its hash, so that the cache holds no token and its entries have one size.
+	key := sha256.Sum256([]byte(token))
+	r := v.ring.Load()
+	if caller, ok := r.known.get(key, v.now()); ok {
+		return caller, nil
+	}
+	caller, expires, err := v.parse(r, token)
+	if errors.Is(err, errNoKey) {
+		r = v.renew(ctx)
+		caller, expires, err = v.parse(r, token)
+	}
+	if err != nil {
+		return Caller{}, refused(err, r)
+	}
+	r.known.put(key, caller, expires)
+	return caller, nil
+}
+
+type claims struct {
+	Role Role `json:"role,omitempty"`
+	jwt.RegisteredClaims
+}
+
+// parse returns the caller and when the token expires; zero means never.
+func (v *Verifier) parse(r *ring, token string) (caller Caller, expires time.Time, err error) {
+	var c claims
+	_, err = v.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+		// By the method, never by what else the token says: a public key is no secret.
+		if t.Method == jwt.SigningMethodHS256 {
+			return v.secret, nil
+		}
+		return r.key(t)
+	})
+	if err != nil {
+		return Caller{}, time.Time{}, err
+	}
+	user, err := seckill.ParseUserID(c.Subject)
+	if err != nil {
+		return Caller{}, time.Time{}, err
+	}
+	if c.ExpiresAt != nil {
+		expires = c.ExpiresAt.Time
+	}
+	return Caller{User: user, Role: known(c.Role)}, expires, v.times(c)
+}
+
+// times judges exp to the second, as its issuer chose it; nbf is where clocks that differ
+// would refuse a buyer who has just signed in.
+func (v *Verifier) times(c claims) error {
+	now := v.now()
+	switch {
+	case c.ExpiresAt != nil && !now.Before(c.ExpiresAt.Time):
+		return ErrExpired
+	case c.NotBefore != nil && now.Add(nbfLeeway).Before(c.NotBefore.Time):
+		return errNotYet
+	default:
+		return nil
+	}
+}
+
+// known drops roles that other systems gave: they mean nothing here.
+func known(r Role) Role {
+	if r == Admin || r == Service {
+		return r
+	}
+	return NoRole
+}
+
+// refused is Unauthenticated, unless nobody can tell because no key has been read.
+func refused(cause error, r *ring) error {
+	if errors.Is(cause, errNoKey) && r.empty() {
+		return &seckill.Error{Op: "auth.Verify", Code: seckill.Unavailable, Err: cause}
+	}
+	return unauthenticated(cause)
+}
+
+func unauthenticated(cause error) error {
+	return &seckill.Error{Op: "auth.Verify", Code: seckill.Unauthenticated, Err: cause}
+}
