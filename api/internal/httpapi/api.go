@@ -55,6 +55,9 @@ type API struct {
 	resync  *resync
 	hub     *hub
 
+	names     *names
+	allowance allowance
+
 	engine  *gin.Engine
 	doc     *huma.OpenAPI
 	metered map[route]*obs.Route
@@ -65,7 +68,7 @@ func New(d Deps) *API {
 	a := &API{
 		auth: d.Auth, gate: d.Gate, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
 		books: d.Books, meter: d.Meter, log: d.Log, now: d.Now,
-		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(),
+		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(), names: newNames(),
 	}
 	a.voucher = newMemo(d.Now, a.loadVoucher)
 	a.pages = newMemo(d.Now, a.loadPage)
@@ -111,7 +114,7 @@ func (a *API) newEngine(trusted []string) *gin.Engine {
 	if err := e.SetTrustedProxies(trusted); err != nil {
 		panic(err) // the settings were checked
 	}
-	e.Use(identify, a.measure, logFaults(a.log), recoverPanics(a.log), limitBody)
+	e.Use(a.identify, a.measure, logFaults(a.log), recoverPanics(a.log), limitBody)
 	e.NoRoute(func(c *gin.Context) { fail(c, routeNotFound) })
 	e.NoMethod(func(c *gin.Context) { fail(c, methodNotAllowed) })
 	return e
