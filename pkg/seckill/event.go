@@ -8,20 +8,15 @@ type Payment struct {
 	Amount    int64  // minor units of the voucher's currency
 }
 
-// Change is a move of one order to another status, for whoever follows orders.
-type Change struct {
-	Order   OrderID   `json:"orderId"`
-	User    UserID    `json:"userId"`
-	Voucher VoucherID `json:"voucherId"`
-	Status  Status    `json:"status"` // the new one
-	Reason  Reason    `json:"reason,omitempty"`
-	At      int64     `json:"at"` // Unix ms, by the database's clock
-}
-
-// Event is a change as it is published, at least once.
+// Event says that an order moved to another status. It is published at least once.
 type Event struct {
-	ID string // "<number>-<index>", the same each time it is published; those of one order ascend
-	Change
+	ID      string // "<number>-<index>", the same each time it is published; the numbers of one order ascend
+	Order   OrderID
+	User    UserID
+	Voucher VoucherID
+	Status  Status    // the new one
+	Reason  Reason    // of a rejected or an expired one
+	At      time.Time // by the database's clock, UTC, whole milliseconds
 }
 
 // Backlog are the transactions whose changes are not published yet.

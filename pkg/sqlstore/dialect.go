@@ -13,6 +13,7 @@ type Dialect struct {
 	migrations string         // folder of the schema
 	now        string         // the database's clock in whole Unix ms
 	forUpdate  string         // ends a SELECT that locks its row
+	skipLocked string         // ends a SELECT that locks its rows, but for those that are locked
 	write      *sql.TxOptions // of every transaction that writes
 	sessions   bool           // has locks that end with their session
 }
@@ -25,6 +26,7 @@ var MySQL = Dialect{
 	migrations: "migrations/mysql",
 	now:        "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)", // decimals: exact
 	forUpdate:  " FOR UPDATE",
+	skipLocked: " FOR UPDATE SKIP LOCKED",
 	write:      &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 	sessions:   true,
 }

@@ -62,10 +62,18 @@ func (s *Store) LiveOrders(ctx context.Context, v seckill.VoucherID, users []sec
 // even of another user (Same tells).
 func (s *Store) Reject(ctx context.Context, o seckill.Order, reason seckill.Reason) (seckill.Order, error) {
 	const op = "sqlstore.Reject"
-	now := s.dialect.now
-	query := "INSERT INTO voucher_order (id, user_id, voucher_id, status, release_due, reason, created_at, updated_at)" +
-		" VALUES (?, ?, ?, ?, 1, ?, " + now + ", " + now + ")"
-	_, err := s.db.ExecContext(ctx, query, o.ID, o.User, o.Voucher, seckill.Rejected, reason)
+	err := s.contend(ctx, func(tx *sqlx.Tx) error {
+		now, err := s.clock(ctx, tx)
+		if err != nil {
+			return err
+		}
+		const query = "INSERT INTO voucher_order (id, user_id, voucher_id, status, release_due, reason, created_at, updated_at)" +
+			" VALUES (?, ?, ?, ?, 1, ?, ?, ?)"
+		if _, err := tx.ExecContext(ctx, query, o.ID, o.User, o.Voucher, seckill.Rejected, reason, now, now); err != nil {
+			return err
+		}
+		return note(ctx, tx, []seckill.Order{o}, seckill.Rejected, reason, now)
+	})
 	if err != nil && !isDuplicate(err) {
 		return seckill.Order{}, fault(op, err)
 	}

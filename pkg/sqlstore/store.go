@@ -7,9 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// Another transaction in the way is tried again here, before it is anybody else's trouble.
+const (
+	contentionTries = 3
+	contentionPause = 5 * time.Millisecond // the first one; jittered, and growing
 )
 
 const (
@@ -30,6 +37,7 @@ type Store struct {
 	db         *sqlx.DB
 	dialect    Dialect
 	payTimeout time.Duration
+	noted      chan struct{}           // see Noted
 	migration  func() (*sql.DB, error) // a pool of its own for Migrate; nil: the common one
 }
 
@@ -63,7 +71,7 @@ func New(db *sql.DB, d Dialect, o Options) *Store {
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxLifetime(connLifetime)
 	db.SetConnMaxIdleTime(connIdle)
-	return &Store{db: sqlx.NewDb(db, d.driver), dialect: d, payTimeout: o.PayTimeout}
+	return &Store{db: sqlx.NewDb(db, d.driver), dialect: d, payTimeout: o.PayTimeout, noted: make(chan struct{}, 1)}
 }
 
 func open(c *mysql.Config) (*sql.DB, error) {
@@ -100,6 +108,35 @@ func (s *Store) inTx(ctx context.Context, fn func(tx *sqlx.Tx) error) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// contend is inTx for a transaction that changes orders. Where another one was in the way
+// it runs fn again, a few times; after a commit it speaks on noted.
+func (s *Store) contend(ctx context.Context, fn func(tx *sqlx.Tx) error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval = contentionPause
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := s.inTx(ctx, fn)
+		if err != nil && !isContention(err) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(contentionTries))
+	if err != nil {
+		return err
+	}
+	select {
+	case s.noted <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// clock reads the database's clock in Unix ms. An expression in each row of a statement
+// would cost as much as the row.
+func (s *Store) clock(ctx context.Context, tx *sqlx.Tx) (now int64, err error) {
+	err = tx.GetContext(ctx, &now, "SELECT "+s.dialect.now)
+	return now, err
 }
 
 // selectIn reads the rows of a query whose last placeholder is an IN list, some ids at a

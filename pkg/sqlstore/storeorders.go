@@ -7,17 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/jmoiron/sqlx"
 	"github.com/openseckill/seckill/pkg/seckill"
-)
-
-// Another transaction in the way is tried again here, before the whole batch is given back.
-const (
-	contentionTries = 3
-	contentionPause = 5 * time.Millisecond // the first one; jittered, and growing
 )
 
 // StoreOrders writes rows and deductions of accepted orders, and says what became of each,
@@ -45,30 +37,23 @@ func (s *Store) StoreOrders(ctx context.Context, orders []seckill.Order, epochs 
 
 // storePart stores all orders of a part in one transaction, or none.
 func (s *Store) storePart(ctx context.Context, part []seckill.Order, epochs map[seckill.VoucherID]int64) error {
-	pauses := backoff.NewExponentialBackOff()
-	pauses.InitialInterval = contentionPause
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := s.inTx(ctx, func(tx *sqlx.Tx) error {
-			if err := s.insertOrders(ctx, tx, part); err != nil {
-				return err
-			}
-			return deduct(ctx, tx, part, epochs)
-		})
-		if err != nil && !isContention(err) {
-			return struct{}{}, backoff.Permanent(err)
+	return s.contend(ctx, func(tx *sqlx.Tx) error {
+		now, err := s.clock(ctx, tx)
+		if err != nil {
+			return err
 		}
-		return struct{}{}, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(contentionTries))
-	return err
+		if err := s.insertOrders(ctx, tx, part, now); err != nil {
+			return err
+		}
+		if err := note(ctx, tx, part, seckill.Created, "", now); err != nil {
+			return err
+		}
+		return deduct(ctx, tx, part, epochs)
+	})
 }
 
-// insertOrders asks for the time once: an expression in each row would cost as much as the
-// row. The numbers are written out, so that nothing has to be put into placeholders.
-func (s *Store) insertOrders(ctx context.Context, tx *sqlx.Tx, part []seckill.Order) error {
-	var now int64
-	if err := tx.GetContext(ctx, &now, "SELECT "+s.dialect.now); err != nil {
-		return err
-	}
+// insertOrders writes the numbers out, so that nothing has to be put into placeholders.
+func (s *Store) insertOrders(ctx context.Context, tx *sqlx.Tx, part []seckill.Order, now int64) error {
 	for some := range slices.Chunk(part, chunk) {
 		if _, err := tx.ExecContext(ctx, insertStatement(some, s.times(now))); err != nil {
 			return &rowError{err}
