@@ -19,10 +19,20 @@ import (
 // StopMax is how long a program that was told to stop may finish what is in hand.
 const StopMax = 25 * time.Second // Kubernetes kills after 30
 
+// exitCodes end the help of both programs.
+const exitCodes = `
+Settings come from the environment; a wrong one is named, with an example of a right one.
+
+Exit codes: 0 done; 1 it failed, or a check found something; 2 the command line or a setting is
+wrong, and the same again will fail again.`
+
 // Root makes root a command line of ours: errors come back to Main, not onto the screen,
-// and without a command it runs run.
+// and without a command it runs run. Long needs no word of settings and exit codes.
 func Root(root *cobra.Command, run func(*cobra.Command, []string) error) *cobra.Command {
 	root.Args, root.RunE = NoArgs, run
+	root.Long += "\n" + exitCodes
+	root.Version = Version()
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return WrongUsage{err} })
 	return root
@@ -32,7 +42,7 @@ func Root(root *cobra.Command, run func(*cobra.Command, []string) error) *cobra.
 func Main(ctx context.Context, root *cobra.Command) {
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", root.Name(), err)
+		fmt.Fprintf(os.Stderr, "%s: %s\n", root.Name(), Explain(err))
 	}
 	os.Exit(ExitCode(err))
 }
