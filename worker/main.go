@@ -15,11 +15,20 @@ func main() { command.Main(context.Background(), root()) }
 
 // root is the command line; `worker` alone runs a consumer.
 func root() *cobra.Command {
-	root := command.Root(&cobra.Command{Use: "worker", Short: "The consumer of a flash sale's orders"}, runWorker)
+	root := command.Root(&cobra.Command{
+		Use: "worker", Short: "The consumer of a flash sale's orders",
+		Long:    "The consumer of a flash sale's orders. Without a command it runs.",
+		Example: "  worker\n  SECKILL_OPS_ADDR=:9092 worker\n  worker audit\n  worker dead list",
+	}, runWorker)
 	root.AddCommand(
-		&cobra.Command{Use: "run", Short: "Store orders until told to stop; start as many as you like", Args: command.NoArgs, RunE: runWorker},
-		vouchersCommand("sync", "Rebuild Redis from SQL", syncOne),
-		vouchersCommand("audit", "Check the books of Redis and SQL; exit 1 on drift", auditOne),
+		&cobra.Command{
+			Use: "run", Short: "Store orders until told to stop; start as many as you like", Args: command.NoArgs, RunE: runWorker,
+			Long: "Stores the orders that Redis accepted, until SIGINT or SIGTERM; what is in hand then is finished first.\n" +
+				"Start as many as you like, each with a SECKILL_OPS_ADDR of its own.",
+			Example: "  worker run\n  SECKILL_OPS_ADDR=:9092 worker run",
+		},
+		syncCommand(),
+		auditCommand(),
 		deadCommand(),
 	)
 	return root

@@ -91,17 +91,28 @@ func TestVouchersCommand(t *testing.T) {
 
 	code, out = execute(t.Context(), "sync")
 	require.Equal(t, 0, code)
-	require.Empty(t, out)
+	require.Equal(t, "voucher "+v.ID.String()+": rebuilt from SQL\n", out)
+	code, out = execute(t.Context(), "sync", "-o", "json")
+	require.Equal(t, 0, code)
+	require.Equal(t, `{"voucherId":"`+v.ID.String()+`","result":"synced"}`+"\n", out)
 	code, out = execute(t.Context(), "audit")
+	require.Equal(t, 0, code, out)
+	require.Equal(t, "voucher "+v.ID.String()+": balanced; total 10, live orders 0, stock 10 in SQL and 10 in Redis, waiting 0, to release 0\n", out)
+	code, out = execute(t.Context(), "audit", "-o", "json")
 	require.Equal(t, 0, code, out)
 	require.Equal(t, 1, bytes.Count([]byte(out), []byte("\n")), "one line for each voucher that Redis should hold")
 	var report struct{ VoucherID string }
 	require.NoError(t, json.Unmarshal([]byte(out), &report))
 	require.Equal(t, v.ID.String(), report.VoucherID)
 
+	code, out = execute(t.Context(), "__complete", "audit", "--voucher", "")
+	require.Equal(t, 0, code)
+	require.Contains(t, out, v.ID.String()+"\ta cup\n")
+
 	require.NoError(t, redis.Shut(t.Context(), v.ID))
-	code, _ = execute(t.Context(), "audit", "--voucher", v.ID.String())
+	code, out = execute(t.Context(), "audit", "--voucher", v.ID.String())
 	require.Equal(t, 1, code)
+	require.Contains(t, out, "DRIFT")
 	code, _ = execute(t.Context(), "sync", "--voucher", v.ID.String())
 	require.Equal(t, 0, code)
 	code, _ = execute(t.Context(), "audit", "--voucher", v.ID.String())
@@ -133,4 +144,12 @@ func TestRunWorker(t *testing.T) {
 	require.Equal(t, 0, <-exit)
 	report, _ := execute(t.Context(), "audit")
 	require.Equal(t, 0, report)
+}
+
+func TestHelpHasExamples(t *testing.T) {
+	for _, args := range [][]string{{}, {"run"}, {"sync"}, {"audit"}, {"dead", "list"}, {"dead", "replay"}, {"dead", "drop"}} {
+		code, out := execute(t.Context(), append(args, "--help")...)
+		require.Equal(t, 0, code)
+		require.Contains(t, out, "Examples:\n", args)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -42,8 +41,7 @@ func consume(intake, work context.Context, cfg config.Worker, s stores, log *slo
 			return err
 		}
 	}
-	var l net.ListenConfig
-	ops, err := l.Listen(intake, "tcp", cfg.OpsAddr)
+	ops, err := command.Listen(intake, "SECKILL_OPS_ADDR", cfg.OpsAddr)
 	if err != nil {
 		return err
 	}

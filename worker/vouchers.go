@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -26,41 +24,88 @@ const (
 
 var errDrift = errors.New("the books do not balance: drift says where; `worker sync --voucher ID` rebuilds Redis from SQL")
 
-// one is what a command does with a voucher. It writes what it has to say to out.
-type one func(ctx context.Context, b *books.Books, v seckill.VoucherID, out io.Writer) error
+// tell writes what became of a voucher: as an object of JSON, or as a line of text.
+type tell func(v any, text string) error
 
-// vouchersCommand is a command for the voucher named, or for all that Redis should hold.
-func vouchersCommand(name, short string, do one) *cobra.Command {
+// one is what a command does with a voucher.
+type one func(ctx context.Context, b *books.Books, v seckill.VoucherID, tell tell) error
+
+func syncCommand() *cobra.Command {
+	return vouchersCommand(&cobra.Command{
+		Use: "sync", Short: "Rebuild Redis from SQL",
+		Long: "Rebuilds the keys of a voucher in Redis from SQL and the orders that wait. Its sale is closed for\n" +
+			"that moment; orders in flight stay. Safe to repeat, and to run while workers do.\n" +
+			"With -o json, for each voucher: voucherId, result (\"synced\").",
+		Example: "  worker sync\n  worker sync --voucher 1001",
+	}, syncOne)
+}
+
+func auditCommand() *cobra.Command {
+	return vouchersCommand(&cobra.Command{
+		Use: "audit", Short: "Check the books of Redis and SQL; exit 1 on drift",
+		Long: "Compares the books of a voucher in Redis and in SQL, also while it sells, and changes nothing.\n" +
+			"With -o json, for each voucher: voucherId, redis, sql, waiting, releaseDue, drift (empty: balanced).",
+		Example: "  worker audit\n  worker audit --voucher 1001 -o json | jq '.drift[]'",
+	}, auditOne)
+}
+
+// vouchersCommand makes cmd do it to the voucher named, or to all that Redis should hold.
+func vouchersCommand(cmd *cobra.Command, do one) *cobra.Command {
 	var voucher string
-	cmd := &cobra.Command{
-		Use: name, Short: short, Args: command.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			cfg, err := config.LoadWorker(config.Environ())
-			if err != nil {
-				return err
-			}
-			s, err := open(cmd.Context(), cfg)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, s.close()) }()
-			b := books.New(s.redis, s.sql, obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format))
-			if !cmd.Flags().Changed("voucher") {
-				return all(cmd.Context(), b, s.sql, do, cmd.OutOrStdout())
-			}
-			v, err := seckill.ParseVoucherID(voucher)
-			if err != nil {
-				return fmt.Errorf("--voucher: %w", err)
-			}
-			return do(cmd.Context(), b, v, cmd.OutOrStdout())
-		},
+	output := command.OutputFlag(cmd)
+	cmd.Args = command.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		cfg, err := config.LoadWorker(config.Environ())
+		if err != nil {
+			return err
+		}
+		s, err := open(cmd.Context(), cfg)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.close()) }()
+		b := books.New(s.redis, s.sql, obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format))
+		tell := func(v any, text string) error { return output.Write(cmd.OutOrStdout(), v, text) }
+		if !cmd.Flags().Changed("voucher") {
+			return all(cmd.Context(), b, s.sql, do, tell)
+		}
+		v, err := seckill.ParseVoucherID(voucher)
+		if err != nil {
+			return fmt.Errorf("--voucher: %w", err)
+		}
+		return do(cmd.Context(), b, v, tell)
 	}
 	cmd.Flags().StringVar(&voucher, "voucher", "", "id of the voucher; without it, all that have not long ended")
+	completeVouchers(cmd)
 	return cmd
 }
 
+// completeVouchers offers the vouchers of the database in the shell; without one, nothing.
+func completeVouchers(cmd *cobra.Command) {
+	offer := func(cmd *cobra.Command, _ []string, _ string) (found []string, then cobra.ShellCompDirective) {
+		then = cobra.ShellCompDirectiveNoFileComp
+		cfg, err := config.LoadMigrate(config.Environ())
+		if err != nil {
+			return nil, then
+		}
+		sql, err := sqlstore.OpenMySQL(cfg.MySQL.DSN.Reveal(), sqlstore.Options{})
+		if err != nil {
+			return nil, then
+		}
+		defer func() { _ = sql.Close() }() // a shell waits for the answer alone
+		vs, _ := sql.Vouchers(cmd.Context(), 0, pageMax)
+		for _, v := range vs {
+			found = append(found, cobra.CompletionWithDesc(v.ID.String(), v.Title))
+		}
+		return found, then
+	}
+	if err := cmd.RegisterFlagCompletionFunc("voucher", offer); err != nil {
+		panic(err) // the flag is there, once
+	}
+}
+
 // all does it for every voucher, also after one of them failed.
-func all(ctx context.Context, b *books.Books, sql *sqlstore.Store, do one, out io.Writer) error {
+func all(ctx context.Context, b *books.Books, sql *sqlstore.Store, do one, tell tell) error {
 	var failed error
 	for after := seckill.VoucherID(0); ; {
 		page, err := sql.Vouchers(ctx, after, pageMax)
@@ -71,7 +116,7 @@ func all(ctx context.Context, b *books.Books, sql *sqlstore.Store, do one, out i
 			if time.Since(v.End) > keptAfterEnd {
 				continue
 			}
-			if err := do(ctx, b, v.ID, out); err != nil {
+			if err := do(ctx, b, v.ID, tell); err != nil {
 				failed = errors.Join(failed, fmt.Errorf("voucher %s: %w", v.ID, err))
 			}
 		}
@@ -79,21 +124,43 @@ func all(ctx context.Context, b *books.Books, sql *sqlstore.Store, do one, out i
 	}
 }
 
-func syncOne(ctx context.Context, b *books.Books, v seckill.VoucherID, _ io.Writer) error {
-	return b.Sync(ctx, v)
+// synced is a voucher that was rebuilt, in JSON.
+type synced struct {
+	VoucherID seckill.VoucherID `json:"voucherId"`
+	Result    string            `json:"result"`
 }
 
-// auditOne writes the report as one line of JSON.
-func auditOne(ctx context.Context, b *books.Books, v seckill.VoucherID, out io.Writer) error {
+func syncOne(ctx context.Context, b *books.Books, v seckill.VoucherID, tell tell) error {
+	if err := b.Sync(ctx, v); err != nil {
+		return err
+	}
+	return tell(synced{v, "synced"}, "voucher "+v.String()+": rebuilt from SQL")
+}
+
+func auditOne(ctx context.Context, b *books.Books, v seckill.VoucherID, tell tell) error {
 	report, err := b.Audit(ctx, v)
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(out).Encode(report); err != nil {
+	if err := tell(report, describe(report)); err != nil {
 		return err
 	}
 	if !report.Balanced() {
 		return errDrift
 	}
 	return nil
+}
+
+// describe is a report as people read it: the numbers in a line, then each drift.
+func describe(r books.Report) string {
+	verdict := "balanced"
+	if !r.Balanced() {
+		verdict = "DRIFT"
+	}
+	text := fmt.Sprintf("voucher %s: %s; total %d, live orders %d, stock %d in SQL and %d in Redis, waiting %d, to release %d",
+		r.Voucher, verdict, r.SQL.Total, r.SQL.Live(), r.SQL.Stock, r.Redis.Stock, r.Waiting, r.ReleaseDue)
+	for _, f := range r.Drift {
+		text += "\n  " + f.String()
+	}
+	return text
 }
