@@ -33,12 +33,24 @@ func runMigrate(cmd *cobra.Command, _ []string) (err error) {
 	return nil
 }
 
+// signed is a token in JSON.
+type signed struct {
+	Token     string         `json:"token"`
+	UserID    seckill.UserID `json:"userId"`
+	Role      string         `json:"role,omitempty"`
+	ExpiresAt time.Time      `json:"expiresAt"`
+}
+
 // tokenCommand prints a token, for trying things out and for scripts.
 func tokenCommand() *cobra.Command {
 	var user, role string
 	var ttl time.Duration
+	var output *command.Format
 	cmd := &cobra.Command{
 		Use: "token --user ID", Short: "Print a bearer token signed with SECKILL_JWT_SECRET", Args: command.NoArgs,
+		Long: "Prints a bearer token, for trying things out and for scripts.\n" +
+			"With -o json: token, userId, role (absent for a buyer), expiresAt.",
+		Example: "  api token --user 42\n  api token --user 1 --role admin --ttl 10m\n  api token --user 42 -o json | jq -r .token",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.LoadJWT(config.Environ())
 			if err != nil {
@@ -51,16 +63,18 @@ func tokenCommand() *cobra.Command {
 			if ttl <= 0 {
 				return command.Wrong(fmt.Errorf("--ttl %v is not longer than nothing", ttl))
 			}
-			token, err := app.Token([]byte(cfg.Secret.Reveal()), id, role, time.Now(), ttl)
+			now := time.Now()
+			token, err := app.Token([]byte(cfg.Secret.Reveal()), id, role, now, ttl)
 			if err != nil {
 				return fmt.Errorf("--role: %w", err)
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
-			return err
+			return output.Write(cmd.OutOrStdout(), signed{token, id, role, now.Add(ttl).UTC().Truncate(time.Second)}, token)
 		},
 	}
 	cmd.Flags().StringVar(&user, "user", "", "user id the token is for")
 	cmd.Flags().StringVar(&role, "role", "", `"admin" or "service"; none for a buyer`)
 	cmd.Flags().DurationVar(&ttl, "ttl", time.Hour, "how long the token is valid")
+	command.Complete(cmd, "role", "admin", "service")
+	output = command.OutputFlag(cmd)
 	return cmd
 }

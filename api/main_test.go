@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,6 +76,38 @@ func TestTokenPrintsOne(t *testing.T) {
 	out, err := execute(t, "token", "--user", "9223372036854775807", "--role", "admin", "--ttl", "5m")
 	require.NoError(t, err)
 	require.Len(t, strings.Split(strings.TrimSpace(out), "."), 3)
+}
+
+func TestTokenAsJSON(t *testing.T) {
+	t.Setenv("SECKILL_JWT_SECRET", secret)
+	out, err := execute(t, "token", "--user", "42", "--role", "service", "--ttl", "5m", "-o", "json")
+	require.NoError(t, err)
+	var got struct {
+		Token, UserID, Role string
+		ExpiresAt           time.Time
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &got))
+	require.Len(t, strings.Split(got.Token, "."), 3)
+	require.Equal(t, "42", got.UserID)
+	require.Equal(t, "service", got.Role)
+	require.WithinDuration(t, time.Now().Add(5*time.Minute), got.ExpiresAt, time.Minute)
+}
+
+// What the program prints is what is committed: deploy/openapi.yaml is made by this command.
+func TestOpenAPIPrintsTheCommittedFile(t *testing.T) {
+	out, err := execute(t, "openapi")
+	require.NoError(t, err)
+	committed, err := os.ReadFile("../deploy/openapi.yaml")
+	require.NoError(t, err)
+	require.Equal(t, string(committed), out, "run: go run -tags nomsgpack ./api openapi > deploy/openapi.yaml")
+}
+
+func TestHelpHasExamples(t *testing.T) {
+	for _, args := range [][]string{{}, {"serve"}, {"migrate"}, {"token"}, {"openapi"}} {
+		out, err := execute(t, append(args, "--help")...)
+		require.NoError(t, err)
+		require.Contains(t, out, "Examples:\n", args)
+	}
 }
 
 func TestMigrateRunsTwice(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -61,12 +60,11 @@ func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err 
 
 // listen takes both addresses before it serves on either: half an api helps nobody.
 func listen(intake, work context.Context, cfg config.API, api *app.API, log *slog.Logger) error {
-	var l net.ListenConfig
-	public, err := l.Listen(intake, "tcp", cfg.HTTPAddr)
+	public, err := command.Listen(intake, "SECKILL_HTTP_ADDR", cfg.HTTPAddr)
 	if err != nil {
 		return err
 	}
-	ops, err := l.Listen(intake, "tcp", cfg.OpsAddr)
+	ops, err := command.Listen(intake, "SECKILL_OPS_ADDR", cfg.OpsAddr)
 	if err != nil {
 		return errors.Join(err, public.Close())
 	}

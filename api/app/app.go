@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -144,6 +145,9 @@ func (a *API) listen(intake, _ context.Context) error {
 
 // Close ends what runs in the background and waits for it.
 func (a *API) Close() { a.http.Close() }
+
+// WriteOpenAPI writes the description of the HTTP API as YAML. It needs no store.
+func WriteOpenAPI(out io.Writer) error { return httpapi.Describe(out) }
 
 // Token makes a bearer token for a user that is valid from now on for ttl; 0 means for
 // ever. Role is "", "admin" or "service"; anything else is Invalid.

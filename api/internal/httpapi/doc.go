@@ -80,6 +80,9 @@ func (a *API) operations() (ops []*huma.Operation) {
 func describeOperation(op *huma.Operation, n note) {
 	op.Tags = []string{cmp.Or(n.tag, "Orders")}
 	op.Description = cmp.Or(n.text, op.Description)
+	if len(op.Security) == 0 {
+		op.Security = anyone
+	}
 	for _, p := range op.Parameters {
 		describeParam(p)
 	}
@@ -98,6 +101,11 @@ func describeOperation(op *huma.Operation, n note) {
 	op.Responses = described
 }
 
+// anyone is what OpenAPI calls no security, said on purpose.
+var anyone = []map[string][]string{{}}
+
+func needsToken(op *huma.Operation) bool { return len(op.Security) > 0 && len(op.Security[0]) > 0 }
+
 // describeGood keeps the schema of an answer. Headers that a type has for some of its
 // routes only are dropped where they are never sent.
 func describeGood(r *huma.Response, t told) *huma.Response {
@@ -114,7 +122,7 @@ func describeGood(r *huma.Response, t told) *huma.Response {
 
 // refusals are the codes of an operation: its own, and those that follow from its shape.
 func refusals(op *huma.Operation, n note) []seckill.Code {
-	codes := append(slices.Clone(n.codes), seckill.Internal, seckill.Unavailable)
+	codes := append(slices.Clone(n.codes), notAcceptable, seckill.Internal, seckill.Unavailable)
 	if len(op.Parameters) > 0 || op.RequestBody != nil {
 		codes = append(codes, seckill.Invalid)
 	}
@@ -124,7 +132,7 @@ func refusals(op *huma.Operation, n note) []seckill.Code {
 	if op.RequestBody != nil {
 		codes = append(codes, unsupportedMedia)
 	}
-	if len(op.Security) > 0 {
+	if needsToken(op) {
 		codes = append(codes, seckill.Unauthenticated)
 	}
 	if strings.HasPrefix(op.Path, "/api/v1/admin/") {

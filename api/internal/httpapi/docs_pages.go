@@ -146,8 +146,9 @@ func render(name string, data any) ([]byte, error) {
 // operationView is an operation as the page shows it.
 type operationView struct {
 	*huma.Operation
-	Body    *mediaView
-	Answers []answerView
+	NeedsToken bool
+	Body       *mediaView
+	Answers    []answerView
 }
 
 type answerView struct {
@@ -169,7 +170,7 @@ type fieldView struct {
 }
 
 func (a *API) viewOperation(op *huma.Operation) operationView {
-	view := operationView{Operation: op}
+	view := operationView{Operation: op, NeedsToken: needsToken(op)}
 	if op.RequestBody != nil {
 		view.Body = a.viewMedia(op.RequestBody.Content)
 	}
