@@ -33,6 +33,7 @@ var (
 	Cut      = load("cut")
 	Lock     = load("lock")
 	Unlock   = load("unlock")
+	Trim     = load("trim")
 	Extend   = load("extend")
 	Sequence = load("sequence")
 )

@@ -8,7 +8,7 @@ import (
 
 const (
 	group   = "seckillGroup"
-	settled = "seckill:settled" // channel: ids of orders whose status left queued
+	settled = "seckill:settled" // channel: ids of orders whose status changed
 	changed = "seckill:changed" // channel: ids of vouchers that can sell what they could not before
 )
 
@@ -40,6 +40,7 @@ func (k keys) buyers(v seckill.VoucherID) string  { return k.of("order", v) }
 func (k keys) tickets(v seckill.VoucherID) string { return k.of("ticket", v) }
 func (k keys) stream(p int) string                { return "seckill:stream" + k.tag(p) }
 func (k keys) dead(p int) string                  { return "seckill:dead" + k.tag(p) }
+func (k keys) events(p int) string                { return "seckill:events" + k.tag(p) }
 func (k keys) replays(p int) string               { return "seckill:replays" + k.tag(p) }
 func (k keys) tries(p int) string                 { return "seckill:tries" + k.tag(p) }
 func (k keys) sequence(day string) string         { return "icr:order:" + day }

@@ -21,7 +21,7 @@ const (
 // News are told of what any process announces. They are called one after the other and
 // must not wait for anything.
 type News struct {
-	Settled func(ids []seckill.OrderID) // the status of these orders left queued
+	Settled func(ids []seckill.OrderID) // the status of these orders changed
 	Changed func(v seckill.VoucherID)   // units came back, tickets changed hands, or window or total changed
 	Resumed func()                      // listening begins, or begins again: what came before may have been missed
 	Live    func(live bool)             // a sign of life, several a second; false: the line broke

@@ -100,6 +100,7 @@ func TestKeys(t *testing.T) {
 		require.Equal(t, []string{"seckill:voucher:7", "seckill:stock:7", "seckill:order:7", "seckill:ticket:7"}, k.books(7))
 		require.Equal(t, "seckill:stream", k.stream(0))
 		require.Equal(t, "seckill:dead", k.dead(0))
+		require.Equal(t, "seckill:events", k.events(0))
 		require.Equal(t, "lock:order:42", k.lock(0, 42))
 		require.Equal(t, "icr:order:20250101", k.sequence("20250101"))
 	})
@@ -114,7 +115,7 @@ func TestKeys(t *testing.T) {
 		for v := seckill.VoucherID(1); v <= 1000; v++ {
 			want := slot(k.stream(k.partition(v)))
 			require.NotZero(t, want)
-			for _, key := range append(k.books(v), k.dead(k.partition(v)), k.tries(k.partition(v)), k.replays(k.partition(v)), k.lock(k.partition(v), 42)) {
+			for _, key := range append(k.books(v), k.dead(k.partition(v)), k.events(k.partition(v)), k.tries(k.partition(v)), k.replays(k.partition(v)), k.lock(k.partition(v), 42)) {
 				require.Equal(t, want, slot(key), key)
 			}
 		}

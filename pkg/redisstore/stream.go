@@ -196,7 +196,7 @@ func (s *Store) Settle(ctx context.Context, p int, entries []string) (int, error
 	return sum, nil
 }
 
-// Announce tells whoever waits that the status of these orders left queued. A message that
+// Announce tells whoever waits that the status of these orders changed. A message that
 // is lost costs a waiter some time, nothing else.
 func (s *Store) Announce(ctx context.Context, ids []seckill.OrderID) error {
 	text := make([]byte, 0, 20*len(ids))
