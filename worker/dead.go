@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strconv"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/openseckill/seckill/pkg/books"
 	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/config"
 	"github.com/openseckill/seckill/pkg/orderid"
@@ -150,13 +152,13 @@ func parseDeadIDs(args []string) ([]seckill.DeadID, error) {
 
 // replayer replays under ids of the one source that all orders have.
 func replayer(ctx context.Context, s stores) func(seckill.DeadID) (string, error) {
-	source := orderid.New(s.redis, s.sql, orderid.Options{})
+	source, ledger := orderid.New(s.redis, s.sql, orderid.Options{}), books.New(s.redis, s.sql, slog.Default())
 	return func(id seckill.DeadID) (string, error) {
 		fresh, err := source.Next(ctx)
 		if err != nil {
 			return "", err
 		}
-		o, err := s.redis.Replay(ctx, id, fresh)
+		o, err := ledger.Replay(ctx, id, fresh)
 		return "order " + o.ID.String(), err
 	}
 }
@@ -194,23 +196,18 @@ func buriedNow(ctx context.Context, redis *redisstore.Store) ([]seckill.DeadID, 
 
 // buried returns the messages of all partitions, up to most of them if most is not 0.
 func buried(ctx context.Context, redis *redisstore.Store, most int) (found []seckill.Dead, err error) {
-	for p := range redis.Partitions() {
-		for after := ""; most == 0 || len(found) < most; {
-			page, err := redis.Dead(ctx, p, after, deadPageMax)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, page...)
-			if len(page) < deadPageMax {
-				break
-			}
-			after = page[len(page)-1].ID.Entry
+	var after seckill.DeadID
+	for most == 0 || len(found) < most {
+		page, err := redis.Buried(ctx, after, deadPageMax)
+		if err != nil {
+			return nil, err
 		}
+		if len(page) == 0 {
+			return found, nil
+		}
+		found, after = append(found, page...), page[len(page)-1].ID
 	}
-	if most > 0 {
-		found = found[:min(most, len(found))]
-	}
-	return found, nil
+	return found[:most], nil
 }
 
 func writeTable(out io.Writer, found []seckill.Dead) error {

@@ -225,6 +225,20 @@ func TestDeadReplayRefused(t *testing.T) {
 	refused(seckill.SoldOut)
 }
 
+// What a replay needs is loaded for it; a voucher that never existed is named as such.
+func TestDeadReplayLoadsTheVoucher(t *testing.T) {
+	m := newMorgue(t)
+	_, id := m.wornOut(42)
+	require.NoError(t, m.raw.Del(t.Context(), "seckill:voucher:"+m.voucher.String()).Err())
+	code, said := say(t.Context(), "replay", id.String())
+	require.Equal(t, 0, code, said)
+
+	require.NoError(t, m.raw.XAdd(t.Context(), &redis.XAddArgs{Stream: "seckill:dead", Values: []string{"id", "7", "userId", "42", "voucherId", "4711"}}).Err())
+	code, said = say(t.Context(), "replay", "--all")
+	require.Equal(t, 1, code)
+	require.Contains(t, said, string(seckill.VoucherNotFound))
+}
+
 func TestDeadOfWrongUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"nonsense"}, {"list", "1-0"}, {"list", "--output", "xml"}, {"list", "--limit", "0"},

@@ -56,11 +56,14 @@ type redis interface {
 	loader
 	reader
 	mender
+	changer
+	replayer
 }
 
 type sql interface {
 	ledger
 	orders
+	decider
 }
 
 // Books is safe for concurrent use.

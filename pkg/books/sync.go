@@ -57,18 +57,26 @@ func (b *Books) syncUntilOpen(ctx context.Context, v seckill.VoucherID) error {
 			return err
 		}
 		// Another sync ended this one, or something moved between its steps.
-		pause := time.NewTimer(time.Duration(try+1) * (syncPause/2 + mrand.N(syncPause)))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return errors.Join(err, context.Cause(ctx))
+		if ended := pause(ctx, time.Duration(try+1)*(syncPause/2+mrand.N(syncPause))); ended != nil {
+			return errors.Join(err, ended)
 		}
 		if open, err := b.redis.Books(ctx, v); err == nil && open.State == "open" && open.Balanced() {
 			return nil
 		}
 	}
 	return &seckill.Error{Op: op, Code: seckill.NotReady, Err: fmt.Errorf("given up after %d tries: %w", syncTries, err)}
+}
+
+// pause waits, and says why if ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (b *Books) syncOnce(ctx context.Context, v seckill.VoucherID) error {

@@ -25,6 +25,35 @@ func (s *Store) Dead(ctx context.Context, p int, after string, count int) ([]sec
 	return s.deadRange(ctx, "redisstore.Dead", p, from, "+", count)
 }
 
+// Buried returns up to count buried messages of all partitions after the one named (the zero
+// id: from the first), one partition after the other, each oldest first.
+func (s *Store) Buried(ctx context.Context, after seckill.DeadID, count int) (found []seckill.Dead, err error) {
+	for p := after.Partition; p < s.Partitions() && len(found) < count; p++ {
+		page, err := s.Dead(ctx, p, after.Entry, count-len(found))
+		if err != nil {
+			return nil, err
+		}
+		found, after.Entry = append(found, page...), ""
+	}
+	return found, nil
+}
+
+// DeadMessage returns one buried message; DeadNotFound if there is none of this id.
+func (s *Store) DeadMessage(ctx context.Context, id seckill.DeadID) (seckill.Dead, error) {
+	const op = "redisstore.DeadMessage"
+	if id.Partition >= s.Partitions() {
+		return seckill.Dead{}, noSuchDead(op, id)
+	}
+	found, err := s.deadRange(ctx, op, id.Partition, id.Entry, id.Entry, 1)
+	if err != nil {
+		return seckill.Dead{}, err
+	}
+	if len(found) == 0 {
+		return seckill.Dead{}, noSuchDead(op, id)
+	}
+	return found[0], nil
+}
+
 // DropDead deletes a buried message. False: there is none of this id.
 func (s *Store) DropDead(ctx context.Context, id seckill.DeadID) (dropped bool, err error) {
 	if id.Partition >= s.Partitions() {
@@ -40,29 +69,24 @@ func (s *Store) DropDead(ctx context.Context, id seckill.DeadID) (dropped bool, 
 // Replay admits the user of a buried message anew and drops the message. The order gets
 // fresh as its id, or the id that an earlier replay of the message wrote down before it
 // was cut short: so any number of replays make one order. The old id stays dead, since
-// its row is rejected. A message that is not there is OrderNotFound, one without a
-// readable user and voucher Invalid; the refusals are those of Admit, and leave it buried.
+// its row is rejected. A message that is not there is DeadNotFound, one without a
+// readable user and voucher Invalid; the refusals are those of Admit, come with the order
+// that was asked for, and leave the message buried.
 func (s *Store) Replay(ctx context.Context, id seckill.DeadID, fresh seckill.OrderID) (seckill.Order, error) {
 	const op = "redisstore.Replay"
-	if id.Partition >= s.Partitions() {
-		return seckill.Order{}, noSuchDead(op, id)
-	}
-	found, err := s.deadRange(ctx, op, id.Partition, id.Entry, id.Entry, 1)
+	d, err := s.DeadMessage(ctx, id)
 	if err != nil {
 		return seckill.Order{}, err
 	}
-	if len(found) == 0 {
-		return seckill.Order{}, noSuchDead(op, id)
-	}
-	o := found[0].Order
+	o := d.Order
 	if o.User == 0 || o.Voucher == 0 {
-		return seckill.Order{}, &seckill.Error{Op: op, Code: seckill.Invalid, Err: errors.New("the message names no user or no voucher")}
+		return o, &seckill.Error{Op: op, Code: seckill.Invalid, Err: errors.New("the message names no user or no voucher")}
 	}
 	if o.ID, err = s.replayID(ctx, id, fresh); err != nil {
-		return seckill.Order{}, err
+		return o, err
 	}
 	if _, err = s.Admit(ctx, o); err != nil {
-		return seckill.Order{}, err
+		return o, err
 	}
 	_, err = s.DropDead(ctx, id)
 	return o, err
@@ -88,7 +112,7 @@ func (s *Store) replayID(ctx context.Context, id seckill.DeadID, fresh seckill.O
 }
 
 func noSuchDead(op string, id seckill.DeadID) error {
-	return &seckill.Error{Op: op, Code: seckill.OrderNotFound, Err: fmt.Errorf("no message is buried under %s", id)}
+	return &seckill.Error{Op: op, Code: seckill.DeadNotFound, Err: fmt.Errorf("no message is buried under %s", id)}
 }
 
 // deadRange asks for the entries as they are: the client's own reply type is a map, which

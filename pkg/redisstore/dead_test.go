@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/redistest"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -67,6 +68,37 @@ func TestDead(t *testing.T) {
 	require.Empty(t, foreign.Reason)
 }
 
+func TestBuried(t *testing.T) {
+	server := redistest.New(t)
+	s, c := openAt(t, Options{Addrs: []string{server.Addr()}, Partitions: 3}), server.ClientOf(t)
+	var all []seckill.DeadID
+	for _, p := range []int{0, 2, 2, 2} {
+		entry, err := c.XAdd(t.Context(), &redis.XAddArgs{Stream: s.keys.dead(p), Values: []string{"by", "hand"}}).Result()
+		require.NoError(t, err)
+		all = append(all, seckill.DeadID{Partition: p, Entry: entry})
+	}
+	for limit := 1; limit <= 5; limit++ {
+		var found []seckill.DeadID
+		for after := (seckill.DeadID{}); ; after = found[len(found)-1] {
+			page, err := s.Buried(t.Context(), after, limit)
+			require.NoError(t, err)
+			if len(page) == 0 {
+				break
+			}
+			for _, d := range page {
+				found = append(found, d.ID)
+			}
+		}
+		require.Equal(t, all, found)
+	}
+	one, err := s.DeadMessage(t.Context(), all[3])
+	require.NoError(t, err)
+	require.Equal(t, all[3], one.ID)
+	none, err := s.Buried(t.Context(), seckill.DeadID{Partition: 7, Entry: "1-1"}, 5)
+	require.NoError(t, err)
+	require.Empty(t, none)
+}
+
 func TestDropDead(t *testing.T) {
 	s, c := open(t)
 	id := buryOrder(t, s, c)
@@ -94,7 +126,7 @@ func TestReplay(t *testing.T) {
 	requireBooks(t, s, 9, 1)
 
 	_, err = s.Replay(t.Context(), id, 9)
-	require.ErrorIs(t, err, seckill.OrderNotFound)
+	require.ErrorIs(t, err, seckill.DeadNotFound)
 	requireBooks(t, s, 9, 1)
 }
 
@@ -157,9 +189,9 @@ func TestReplayRefused(t *testing.T) {
 	refused(id, seckill.SoldOut)
 	require.NoError(t, s.Shut(t.Context(), voucher))
 	refused(id, seckill.NotReady)
-	refused(seckill.DeadID{Entry: "1-1"}, seckill.OrderNotFound)
+	refused(seckill.DeadID{Entry: "1-1"}, seckill.DeadNotFound)
 	elsewhere := seckill.DeadID{Partition: 1, Entry: id.Entry}
-	refused(elsewhere, seckill.OrderNotFound)
+	refused(elsewhere, seckill.DeadNotFound)
 	dropped, err := s.DropDead(t.Context(), elsewhere)
 	require.NoError(t, err)
 	require.False(t, dropped)
@@ -173,7 +205,7 @@ func TestReplayTogether(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			o, err := s.Replay(t.Context(), id, seckill.OrderID(100+i))
-			if seckill.CodeOf(err) != seckill.OrderNotFound && err != nil {
+			if seckill.CodeOf(err) != seckill.DeadNotFound && err != nil {
 				t.Errorf("replay %d: %v of %v", i, err, o)
 			}
 		})
