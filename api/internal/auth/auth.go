@@ -33,6 +33,11 @@ var (
 	ErrExpired = errors.New("token has expired")
 )
 
+type claims struct {
+	Role Role `json:"role,omitempty"`
+	jwt.RegisteredClaims
+}
+
 // Sign makes a token for caller that is valid from now on for ttl; 0 or less means for ever.
 func Sign(secret []byte, caller Caller, now time.Time, ttl time.Duration) (string, error) {
 	c := claims{Role: caller.Role, RegisteredClaims: jwt.RegisteredClaims{

@@ -53,6 +53,7 @@ func TestVerifyAccepts(t *testing.T) {
 		"a token one second before its end": {sub(jwt.MapClaims{"exp": noon.Unix() + 1}), auth.Caller{User: 42}},
 		"a token at its beginning":          {sub(jwt.MapClaims{"nbf": noon.Unix()}), auth.Caller{User: 42}},
 		"an issuer's clock that runs ahead": {sub(jwt.MapClaims{"nbf": noon.Unix() + 5}), auth.Caller{User: 42}},
+		"a token that ends in a moment":     {sub(jwt.MapClaims{"exp": float64(noon.Unix()) + 0.5}), auth.Caller{User: 42}},
 		"a token without an end":            {sub(jwt.MapClaims{"iat": 0}), auth.Caller{User: 42}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +83,7 @@ func TestVerifyRefuses(t *testing.T) {
 		"another key":              signed(t, jwt.SigningMethodHS256, []byte("another key, 32 bytes or more ..."), jwt.MapClaims{"sub": "42"}),
 		"a longer hash":            signed(t, jwt.SigningMethodHS512, secret, jwt.MapClaims{"sub": "42"}),
 		"an RSA signature":         signed(t, jwt.SigningMethodRS256, rsaKey, jwt.MapClaims{"sub": "42"}),
+		"a begin before all time":  hs(jwt.MapClaims{"sub": "42", "nbf": -1e300}),
 		"a token that has expired": hs(jwt.MapClaims{"sub": "42", "exp": noon.Unix()}),
 		"a token not yet valid":    hs(jwt.MapClaims{"sub": "42", "nbf": noon.Unix() + 6}),
 		"a word as expiry":         hs(jwt.MapClaims{"sub": "42", "exp": "never"}),
@@ -144,13 +146,23 @@ func TestHeaderReadsTheScheme(t *testing.T) {
 }
 
 func BenchmarkVerify(b *testing.B) {
-	v := only(time.Now)
-	token, err := auth.Sign(secret, auth.Caller{User: 42}, time.Now(), time.Hour)
-	require.NoError(b, err)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := v.Verify(b.Context(), token); err != nil {
-			b.Fatal(err)
-		}
+	const many = 100_000 // more than the cache holds
+	tokens := make([]string, many)
+	for i := range tokens {
+		var err error
+		tokens[i], err = auth.Sign(secret, auth.Caller{User: seckill.UserID(i + 1)}, time.Now(), time.Hour)
+		require.NoError(b, err)
+	}
+	for name, callers := range map[string]int{"again": 1, "first time": many} {
+		b.Run(name, func(b *testing.B) {
+			v, i := only(time.Now), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := v.Verify(b.Context(), tokens[i%callers]); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+		})
 	}
 }
