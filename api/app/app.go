@@ -126,6 +126,13 @@ func (a *API) Ready(ctx context.Context) error {
 // Run hears what other processes announce, until intake ends; then nobody waits for an
 // order's status any more. Without it waiting takes longer and Redis is asked more often.
 func (a *API) Run(intake, work context.Context) error {
+	return run.Headroom(headroom, a.run)(intake, work)
+}
+
+// headroom is how much garbage an api may make before it is collected.
+const headroom = 64 << 20
+
+func (a *API) run(intake, work context.Context) error {
 	return run.All(intake, work, a.listen, a.gate.Run, a.keys)
 }
 
