@@ -10,7 +10,7 @@ import (
 
 // vouchers are those of SQL; see sqlstore.
 type vouchers interface {
-	CreateVoucher(ctx context.Context, v seckill.Voucher, idempotencyKey string) (seckill.Voucher, bool, error)
+	CreateVoucher(ctx context.Context, v seckill.Voucher, idempotencyKey string, by ...seckill.Deed) (seckill.Voucher, bool, error)
 	Voucher(ctx context.Context, id seckill.VoucherID) (seckill.Voucher, error)
 	Vouchers(ctx context.Context, after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
 }
