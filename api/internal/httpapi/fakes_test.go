@@ -83,7 +83,7 @@ func (s *shop) Vouchers(_ context.Context, after seckill.VoucherID, limit int) (
 	return s.vouchers(after, limit)
 }
 
-func (s *shop) CreateVoucher(_ context.Context, v seckill.Voucher, key string) (seckill.Voucher, bool, error) {
+func (s *shop) CreateVoucher(_ context.Context, v seckill.Voucher, key string, _ ...seckill.Deed) (seckill.Voucher, bool, error) {
 	return s.create(v, key)
 }
 
