@@ -40,6 +40,8 @@ const lagUnknown = -1
 type Worker struct {
 	Lost      prometheus.Counter // pending entries that are gone from the stream
 	Reclaimed prometheus.Counter // entries taken over from a consumer that went silent
+	Expired   prometheus.Counter // orders that this worker cancelled because nobody paid them
+	Published prometheus.Counter // events that this worker told other systems
 	SlotsUsed prometheus.Gauge   // batches in hand now
 	SlotsMax  prometheus.Gauge   // how many may be
 
@@ -51,6 +53,7 @@ type Worker struct {
 	failing  *prometheus.GaugeVec
 
 	waiting, pending, lag, oldest prometheus.Gauge
+	outbox, outboxOldest, events  prometheus.Gauge
 }
 
 // NewWorker registers the metrics with r; a second time on one registry panics.
@@ -58,6 +61,8 @@ func NewWorker(r prometheus.Registerer) *Worker {
 	m := &Worker{
 		Lost:      newCounter(r, "seckill_lost_total", "Pending entries that are gone from the stream."),
 		Reclaimed: newCounter(r, "seckill_reclaimed_total", "Entries taken over from a consumer that went silent."),
+		Expired:   newCounter(r, "seckill_expired_total", "Orders cancelled because their time to pay was over."),
+		Published: newCounter(r, "seckill_events_published_total", "Changes of orders told to other systems; one may be told twice."),
 		SlotsUsed: newGauge(r, "seckill_slots_used", "Batches in hand now."),
 		SlotsMax:  newGauge(r, "seckill_slots_max", "How many batches may be in hand at a time."),
 		outcomes: newCounters(r, "seckill_outcomes_total", "What became of deliveries.", "outcome",
@@ -73,6 +78,10 @@ func NewWorker(r prometheus.Registerer) *Worker {
 		pending: newGauge(r, "seckill_stream_pending", "Entries read by a worker, and not yet settled."),
 		lag:     newGauge(r, "seckill_stream_lag", "Entries no worker has read; -1: Redis cannot tell, as after an entry was settled before an older one. Waiting less pending comes close."),
 		oldest:  newGauge(r, "seckill_oldest_waiting_seconds", "Age of the oldest entry in the order stream; 0: it is empty."),
+
+		outbox:       newGauge(r, "seckill_outbox_waiting", "Transactions whose changes are not published yet."),
+		outboxOldest: newGauge(r, "seckill_outbox_oldest_seconds", "Age of the oldest change that is not published yet; 0: there is none."),
+		events:       newGauge(r, "seckill_events_kept", "Events that Redis keeps, because some group has not read and acknowledged them."),
 	}
 	m.lag.Set(lagUnknown)
 	stages := newHistograms(r, "seckill_batch_stage_seconds", "How long the stages of a batch took.", stageBuckets, "stage")
@@ -114,4 +123,11 @@ func (m *Worker) Stream(s Stream) {
 	m.pending.Set(float64(s.Pending))
 	m.lag.Set(float64(max(s.Lag, lagUnknown)))
 	m.oldest.Set(s.Oldest.Seconds())
+}
+
+// Outbox tells what waits to be published, and how many events Redis keeps.
+func (m *Worker) Outbox(b seckill.Backlog, events int64) {
+	m.outbox.Set(float64(b.Waiting))
+	m.outboxOldest.Set(b.Oldest.Seconds())
+	m.events.Set(float64(events))
 }

@@ -1,5 +1,6 @@
-// Package app puts the worker together: the consumer, the sweep that gives units back, the
-// syncs that they ask for, and what looks after the streams, on top of the two stores. It
+// Package app puts the worker together: the consumer, the sweeps that cancel unpaid orders
+// and give units back, what tells other systems of it, the syncs that they ask for, and what
+// looks after the streams, on top of the two stores. It
 // and main are the only places of the worker that see both sides; the demo and the
 // end-to-end tests start from here.
 package app
@@ -9,7 +10,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,8 +20,10 @@ import (
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/sqlstore"
 	"github.com/openseckill/seckill/worker/internal/consume"
+	"github.com/openseckill/seckill/worker/internal/expire"
 	"github.com/openseckill/seckill/worker/internal/fulfil"
 	"github.com/openseckill/seckill/worker/internal/pace"
+	"github.com/openseckill/seckill/worker/internal/publish"
 	"github.com/openseckill/seckill/worker/internal/release"
 )
 
@@ -62,6 +64,8 @@ type Worker struct {
 	deps     Deps
 	consumer *consume.Consumer
 	releaser *release.Releaser
+	expirer  *expire.Expirer
+	events   *publish.Publisher
 	resync   *resync
 	watch    *watch
 	janitor  *janitor
@@ -72,22 +76,24 @@ type Worker struct {
 func New(d Deps) *Worker {
 	d.Options = d.Options.withDefaults()
 	meter := obs.NewWorker(d.Registry)
-	ledger := books.New(d.Redis, d.SQL, d.Log)
+	ledger, giver := books.New(d.Redis, d.SQL, d.Log), books.NewGiver(d.Redis, d.SQL)
 	w := &Worker{
 		deps:     d,
-		releaser: release.New(d.SQL, d.Redis, meter, d.Log),
+		releaser: release.New(d.SQL, giver, meter, d.Log),
+		events:   publish.New(d.SQL, d.Redis, meter, d.Log),
 		resync:   newResync(ledger, d.Log),
 		watch:    &watch{streams: d.Redis, meter: meter, trouble: pace.NewTrouble(d.Log, meter, "watch")},
 		janitor: &janitor{
 			groups: d.Redis, silence: d.Options.Silence, trouble: pace.NewTrouble(d.Log, meter, "retire"), log: d.Log,
 		},
 	}
+	w.expirer = expire.New(d.SQL, d.Redis, w.releaser.Wake, meter, d.Log)
 	w.mender = &mender{
 		sql: d.SQL, redis: d.Redis, books: ledger, resync: w.resync.ask, streams: d.Redis,
 		every: d.Options.MendEvery, trouble: pace.NewTrouble(d.Log, meter, "mend"),
 	}
 	handler := fulfil.New(fulfil.Deps{
-		Ledger: d.SQL, Sale: d.Redis, Giver: w.releaser, Resync: w.resync.ask, Meter: meter, Log: d.Log,
+		Ledger: d.SQL, Sale: d.Redis, Giver: giver, Resync: w.resync.ask, Meter: meter, Log: d.Log,
 	})
 	w.consumer = consume.New(
 		consume.Options{
@@ -103,18 +109,19 @@ func New(d Deps) *Worker {
 	return w
 }
 
-// headroom is how much garbage a worker may make before it is collected, on top of Go's
-// usual share. A worker holds a few MB at a time and turns them over many times a second:
-// without headroom the collector would run all the time, and take a third of the CPU.
+// headroom is how much garbage a worker may make before it is collected. Without it the
+// collector would take a third of the CPU.
 const headroom = 16 << 20
 
 // Run works until intake ends, then finishes what is in hand, which only the end of work
 // cuts short. What is not settled by then stays pending for another worker. Outages are
 // waited out: an error is a bug.
 func (w *Worker) Run(intake, work context.Context) error {
-	ballast := make([]byte, headroom) // the collector counts it; never touched, it takes no memory
-	defer runtime.KeepAlive(ballast)
-	return run.All(intake, work, w.consumer.Run, w.releaser.Run, w.resync.run,
+	return run.Headroom(headroom, w.run)(intake, work)
+}
+
+func (w *Worker) run(intake, work context.Context) error {
+	return run.All(intake, work, w.consumer.Run, w.expirer.Run, w.releaser.Run, w.events.Run, w.resync.run,
 		run.Every(watchEvery, w.watch.look), w.janitor.run, w.mender.run)
 }
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/openseckill/seckill/pkg/books"
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/worker/internal/fulfil"
-	"github.com/openseckill/seckill/worker/internal/release"
 )
 
 const voucher seckill.VoucherID = 1001
@@ -180,9 +180,6 @@ func (w *world) HoldLive(ctx context.Context, id seckill.OrderID, fn func(contex
 	return true, fn(ctx)
 }
 
-func (w *world) ReleasesDue(context.Context, int) ([]seckill.Order, error) { return nil, nil }
-func (w *world) ReleasesDone(context.Context, []seckill.OrderID) error     { return nil }
-
 func (w *world) Release(_ context.Context, o seckill.Order) (did bool, err error) {
 	err = w.do(fmt.Sprintf("release %d", o.ID), func() {
 		if did = w.tickets[o.User] == o.ID; did {
@@ -264,7 +261,7 @@ func (w *world) fulfiller(t *testing.T) *fulfil.Fulfiller {
 	t.Helper()
 	log, meter := slog.New(slog.DiscardHandler), obs.NewWorker(prometheus.NewRegistry())
 	return fulfil.New(fulfil.Deps{
-		Ledger: w, Sale: w, Giver: release.New(w, w, meter, log),
+		Ledger: w, Sale: w, Giver: books.NewGiver(w, w),
 		Resync: func(seckill.VoucherID) { w.resync++ },
 		Meter:  meter, Log: log,
 	})

@@ -1,6 +1,5 @@
-// Package release gives the units of dead orders back to the sale: those of the worker's
-// own refusals at once, those of cancelled orders by a sweep that any number of workers
-// run side by side. It may import seckill, obs, run and pace, never a store.
+// Package release gives the units of dead orders back to the sale, by a sweep that any
+// number of workers run side by side. It may import seckill, obs and pace, never a store.
 package release
 
 import (
@@ -10,98 +9,53 @@ import (
 	"time"
 
 	"github.com/openseckill/seckill/pkg/obs"
-	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/worker/internal/pace"
 )
 
 const (
-	every    = time.Second
-	pageMax  = 500              // orders in one sweep
-	sweepMax = 10 * time.Second // for one sweep: a silent database is asked anew after it
+	every   = time.Second
+	pageMax = 500 // orders in one sweep
 )
 
 type ledger interface {
-	LiveOrder(ctx context.Context, u seckill.UserID, v seckill.VoucherID) (seckill.Order, error)
-	HoldLive(ctx context.Context, id seckill.OrderID, fn func(ctx context.Context) error) (bool, error)
 	ReleasesDue(ctx context.Context, limit int) ([]seckill.Order, error)
 	ReleasesDone(ctx context.Context, ids []seckill.OrderID) error
 }
 
-type sale interface {
-	Release(ctx context.Context, o seckill.Order) (bool, error)
-	Adopt(ctx context.Context, o seckill.Order, existing seckill.OrderID) (bool, error)
+// giver takes a dead order out of Redis; see books.Giver.
+type giver interface {
+	GiveBack(ctx context.Context, o seckill.Order) error
 }
 
 // Releaser gives units back.
 type Releaser struct {
-	ledger  ledger
-	sale    sale
-	trouble *pace.Trouble
+	ledger ledger
+	giver  giver
+	wake   chan struct{}
+	loop   pace.Loop
 }
 
-// New returns a Releaser that reads dead orders from l and gives their units back to s.
-func New(l ledger, s sale, m *obs.Worker, log *slog.Logger) *Releaser {
-	return &Releaser{ledger: l, sale: s, trouble: pace.NewTrouble(log, m, "release")}
+// New returns a Releaser of the dead orders that l tells.
+func New(l ledger, g giver, m *obs.Worker, log *slog.Logger) *Releaser {
+	r := &Releaser{ledger: l, giver: g, wake: make(chan struct{}, 1)}
+	r.loop = pace.Loop{Every: every, Wake: r.wake, Trouble: pace.NewTrouble(log, m, "release"), Sweep: r.sweep}
+	return r
 }
 
-// GiveBack takes a dead order out of Redis, once its dead row is committed. Where the user
-// has another live order of the voucher, their ticket becomes that one's and the unit
-// stays sold; otherwise the unit goes back on sale. Only a ticket of this very order is
-// touched, so it may be called at any time and any number of times.
-func (r *Releaser) GiveBack(ctx context.Context, o seckill.Order) error {
-	live, err := r.ledger.LiveOrder(ctx, o.User, o.Voucher)
-	if errors.Is(err, seckill.OrderNotFound) {
-		return r.free(ctx, o)
+// Wake makes the next sweep come at once: orders have died. It does not wait.
+func (r *Releaser) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
 	}
-	if err != nil {
-		return err
-	}
-	// The live row stays locked meanwhile. Were it cancelled in between, its own release
-	// would come too early to find the ticket, and the unit would stay sold for ever.
-	held, err := r.ledger.HoldLive(ctx, live.ID, func(ctx context.Context) error {
-		_, err := r.sale.Adopt(ctx, o, live.ID)
-		return err
-	})
-	if err == nil && !held {
-		return r.free(ctx, o)
-	}
-	return err
 }
 
-func (r *Releaser) free(ctx context.Context, o seckill.Order) error {
-	_, err := r.sale.Release(ctx, o)
-	return err
-}
-
-// Run sweeps about once a second until intake ends, which cuts the sweep in hand short: any
-// worker finishes it later, and a database that is silent must not hold up the stop. It
-// returns nil.
-func (r *Releaser) Run(intake, _ context.Context) error {
-	failing := pace.NewBackoff()
-	for err := run.Wait(intake, pace.Between(0, every)); err == nil; {
-		full, fault := r.sweep(intake)
-		if intake.Err() != nil {
-			return nil
-		}
-		r.trouble.Note(fault)
-		switch {
-		case fault != nil:
-			err = failing.Wait(intake)
-		case full:
-			err = intake.Err()
-		default:
-			failing.Reset()
-			err = run.Wait(intake, pace.Around(every))
-		}
-	}
-	return nil
-}
+// Run sweeps about once a second until intake ends. It returns nil.
+func (r *Releaser) Run(intake, work context.Context) error { return r.loop.Run(intake, work) }
 
 // sweep gives back one page of dead orders; full says that there may be more.
 func (r *Releaser) sweep(ctx context.Context) (full bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, sweepMax)
-	defer cancel()
 	due, err := r.ledger.ReleasesDue(ctx, pageMax)
 	if err != nil || len(due) == 0 {
 		return false, err
@@ -116,7 +70,7 @@ func (r *Releaser) sweep(ctx context.Context) (full bool, err error) {
 // giveBackAll goes on past an order that fails by itself, and stops where nothing answers.
 func (r *Releaser) giveBackAll(ctx context.Context, due []seckill.Order) (done []seckill.OrderID, fault error) {
 	for _, o := range due {
-		err := r.GiveBack(ctx, o)
+		err := r.giver.GiveBack(ctx, o)
 		if err == nil {
 			done = append(done, o.ID)
 			continue

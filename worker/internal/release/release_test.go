@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/openseckill/seckill/pkg/obs"
+	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -22,25 +23,8 @@ import (
 type books struct {
 	calls []string
 	due   []seckill.Order
-	live  map[seckill.UserID]seckill.OrderID
-	dying bool // the live row dies before it can be held
 	fail  map[seckill.OrderID]error
 	down  time.Time // nothing answers until then
-}
-
-func (b *books) LiveOrder(_ context.Context, u seckill.UserID, _ seckill.VoucherID) (seckill.Order, error) {
-	if id, ok := b.live[u]; ok {
-		return seckill.Order{ID: id, User: u}, nil
-	}
-	return seckill.Order{}, &seckill.Error{Op: "books.LiveOrder", Code: seckill.OrderNotFound}
-}
-
-func (b *books) HoldLive(ctx context.Context, id seckill.OrderID, fn func(context.Context) error) (bool, error) {
-	b.calls = append(b.calls, fmt.Sprint("hold ", id))
-	if b.dying {
-		return false, nil
-	}
-	return true, fn(ctx)
 }
 
 func (b *books) ReleasesDue(_ context.Context, limit int) ([]seckill.Order, error) {
@@ -57,14 +41,9 @@ func (b *books) ReleasesDone(_ context.Context, ids []seckill.OrderID) error {
 	return nil
 }
 
-func (b *books) Release(_ context.Context, o seckill.Order) (bool, error) {
+func (b *books) GiveBack(_ context.Context, o seckill.Order) error {
 	b.calls = append(b.calls, fmt.Sprint("release ", o.ID))
-	return true, b.fail[o.ID]
-}
-
-func (b *books) Adopt(_ context.Context, _ seckill.Order, existing seckill.OrderID) (bool, error) {
-	b.calls = append(b.calls, fmt.Sprint("adopt ", existing))
-	return true, nil
+	return b.fail[o.ID]
 }
 
 func orders(n int) []seckill.Order {
@@ -78,24 +57,6 @@ func orders(n int) []seckill.Order {
 func meter() *obs.Worker { return obs.NewWorker(prometheus.NewRegistry()) }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
-func TestGiveBack(t *testing.T) {
-	for _, row := range []struct {
-		name  string
-		books books
-		calls []string
-	}{
-		{"without another live order the unit is free", books{}, []string{"release 1"}},
-		{"with another live order the ticket becomes that one's", books{live: map[seckill.UserID]seckill.OrderID{100: 9}}, []string{"hold 9", "adopt 9"}},
-		{"a live order that dies meanwhile is none", books{live: map[seckill.UserID]seckill.OrderID{100: 9}, dying: true}, []string{"hold 9", "release 1"}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			b := &row.books
-			require.NoError(t, New(b, b, meter(), quiet()).GiveBack(t.Context(), orders(1)[0]))
-			require.Equal(t, row.calls, b.calls)
-		})
-	}
-}
 
 func TestSweep(t *testing.T) {
 	t.Run("an order that fails by itself holds up no other", func(t *testing.T) {
@@ -121,6 +82,23 @@ func TestRun(t *testing.T) {
 			defer end()
 			require.NoError(t, r.Run(intake, t.Context()))
 			require.Empty(t, b.due)
+		})
+	})
+	t.Run("whoever knows of dead orders makes it hurry", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := &books{}
+			r := New(b, b, meter(), quiet())
+			intake, end := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- r.Run(intake, t.Context()) }()
+			require.NoError(t, run.Wait(t.Context(), time.Minute+every/2))
+			synctest.Wait()
+			sweeps := len(b.calls)
+			r.Wake()
+			synctest.Wait()
+			require.Len(t, b.calls, sweeps+1)
+			end()
+			require.NoError(t, <-done)
 		})
 	})
 	t.Run("an outage of an hour costs two lines", func(t *testing.T) {
