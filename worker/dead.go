@@ -38,16 +38,14 @@ func deadCommand() *cobra.Command {
 
 func deadListCommand() *cobra.Command {
 	var limit int
-	var output string
+	var output *command.Format
 	cmd := &cobra.Command{
 		Use: "list", Short: "Show them, the oldest first",
-		Example: "  worker dead list\n  worker dead list --limit 10000 --output json | jq -r 'select(.reason == \"worn_out\") | .id'",
+		Long: "Shows the buried messages, the oldest first. With -o json, for each: id, original, reason, buriedAt,\n" +
+			"attempts, orderId, userId and voucherId where they were readable, fields.",
+		Example: "  worker dead list\n  worker dead list --limit 10000 -o json | jq -r 'select(.reason == \"worn_out\") | .id'",
 		Args:    command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			write, ok := map[string]func(io.Writer, []seckill.Dead) error{"table": writeTable, "json": writeLines}[output]
-			if !ok {
-				return command.Wrong(fmt.Errorf("--output is %q: it may be table or json", output))
-			}
 			if limit < 1 {
 				return command.Wrong(fmt.Errorf("--limit is %d: it must be at least 1", limit))
 			}
@@ -60,23 +58,28 @@ func deadListCommand() *cobra.Command {
 					found = found[:limit]
 					cmd.PrintErrf("there are more than %d: see --limit\n", limit)
 				}
-				return write(cmd.OutOrStdout(), found)
+				if *output == command.JSON {
+					return writeLines(cmd.OutOrStdout(), found)
+				}
+				return writeTable(cmd.OutOrStdout(), found)
 			})
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", deadLimit, "how many to show at most")
-	cmd.Flags().StringVar(&output, "output", "table", "table, or json: one object in each line")
+	output = command.OutputFlag(cmd)
 	return cmd
 }
 
 func deadReplayCommand() *cobra.Command {
 	var all bool
+	var output *command.Format
 	cmd := &cobra.Command{
 		Use: "replay ID... | --all", Short: "Admit their users anew, as new orders, and drop what was admitted",
 		Long: "Admits the user of each message anew under a new order id, as if they bought now, and drops the\n" +
 			"message. It is refused, and the message stays, where the voucher is sold out or ended, or where\n" +
 			"the user holds an order of it. Repeating a replay that was cut short makes no second order.\n" +
-			"Exits with 1 if any failed.",
+			"Exits with 1 if any failed. With -o json, for each: id, result (\"replayed\", \"failed\"),\n" +
+			"orderId, code, error.",
 		Example: "  worker dead replay 1764500000000-0\n  worker dead replay --all",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
@@ -92,17 +95,22 @@ func deadReplayCommand() *cobra.Command {
 						return err
 					}
 				}
-				return each(cmd, ids, replayer(cmd.Context(), s))
+				return each(cmd, output, ids, replayer(cmd.Context(), s))
 			})
 		},
+		ValidArgsFunction: completeDead,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "replay all that are buried now")
+	output = command.OutputFlag(cmd)
 	return cmd
 }
 
 func deadDropCommand() *cobra.Command {
-	return &cobra.Command{
+	var output *command.Format
+	cmd := &cobra.Command{
 		Use: "drop ID...", Short: "Delete them for ever",
+		Long: "Deletes buried messages for ever. Exits with 1 if any failed. With -o json, for each: id, result\n" +
+			"(\"dropped\", \"failed\"), code, error.",
 		Example: "  worker dead drop 1764500000000-0 1764500000000-1",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -113,16 +121,31 @@ func deadDropCommand() *cobra.Command {
 				return err
 			}
 			return withStores(cmd.Context(), func(s stores) error {
-				return each(cmd, ids, func(id seckill.DeadID) (string, error) {
+				return each(cmd, output, ids, func(id seckill.DeadID) (fate, error) {
 					dropped, err := s.redis.DropDead(cmd.Context(), id)
 					if err == nil && !dropped {
 						err = errors.New("no such message is buried")
 					}
-					return "dropped", err
+					return fate{ID: id, Result: "dropped"}, err
 				})
 			})
 		},
+		ValidArgsFunction: completeDead,
 	}
+	output = command.OutputFlag(cmd)
+	return cmd
+}
+
+// completeDead offers the ids of buried messages in the shell.
+func completeDead(cmd *cobra.Command, _ []string, _ string) (offered []string, then cobra.ShellCompDirective) {
+	_ = withStores(cmd.Context(), func(s stores) error { // where it fails there is nothing to offer
+		found, err := buried(cmd.Context(), s.redis, deadLimit)
+		for _, d := range found {
+			offered = append(offered, cobra.CompletionWithDesc(d.ID.String(), string(d.Reason)))
+		}
+		return err
+	})
+	return offered, cobra.ShellCompDirectiveNoFileComp
 }
 
 // withStores opens the stores of the settings for do.
@@ -151,29 +174,47 @@ func parseDeadIDs(args []string) ([]seckill.DeadID, error) {
 }
 
 // replayer replays under ids of the one source that all orders have.
-func replayer(ctx context.Context, s stores) func(seckill.DeadID) (string, error) {
+func replayer(ctx context.Context, s stores) func(seckill.DeadID) (fate, error) {
 	source, ledger := orderid.New(s.redis, s.sql, orderid.Options{}), books.New(s.redis, s.sql, slog.Default())
-	return func(id seckill.DeadID) (string, error) {
+	return func(id seckill.DeadID) (fate, error) {
 		fresh, err := source.Next(ctx)
 		if err != nil {
-			return "", err
+			return fate{}, err
 		}
 		o, err := ledger.Replay(ctx, id, fresh)
-		return "order " + o.ID.String(), err
+		return fate{ID: id, Result: "replayed", OrderID: o.ID}, err
 	}
 }
 
+// fate is what became of a message, in JSON.
+type fate struct {
+	ID      seckill.DeadID  `json:"id"`
+	Result  string          `json:"result"`
+	OrderID seckill.OrderID `json:"orderId,omitempty"`
+	Code    seckill.Code    `json:"code,omitempty"` // of a failure
+	Error   string          `json:"error,omitempty"`
+}
+
+func (f fate) String() string {
+	if f.OrderID != 0 {
+		return fmt.Sprintf("%s: order %s", f.ID, f.OrderID)
+	}
+	return fmt.Sprintf("%s: %s", f.ID, f.Result)
+}
+
 // each does it to every message, also after one of them failed, and writes what came of it.
-func each(cmd *cobra.Command, ids []seckill.DeadID, do func(seckill.DeadID) (string, error)) error {
+// A failure is told on the standard error for people, among the results for programs.
+func each(cmd *cobra.Command, output *command.Format, ids []seckill.DeadID, do func(seckill.DeadID) (fate, error)) error {
 	failed := 0
 	for _, id := range ids {
-		said, err := do(id)
+		f, err := do(id)
+		text := f.String()
 		if err != nil {
 			failed++
-			cmd.PrintErrf("%s: %v\n", id, err)
-			continue
+			f, text = fate{ID: id, Result: "failed", Code: seckill.CodeOf(err), Error: command.Explain(err)}, ""
+			cmd.PrintErrf("%s: %s\n", id, f.Error)
 		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", id, said); err != nil {
+		if err := output.Write(cmd.OutOrStdout(), f, text); err != nil {
 			return err
 		}
 	}

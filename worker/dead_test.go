@@ -210,9 +210,9 @@ func TestDeadReplayRefused(t *testing.T) {
 	_, id := m.wornOut(42)
 	refused := func(why seckill.Code) {
 		t.Helper()
-		code, said := say(t.Context(), "replay", id.String())
+		code, said := say(t.Context(), "replay", id.String(), "-o", "json")
 		require.Equal(t, 1, code)
-		require.Contains(t, said, id.String()+": redisstore.Admit: "+string(why))
+		require.Contains(t, said, `{"id":"`+id.String()+`","result":"failed","code":"`+string(why)+`","error":"`)
 		require.Len(t, m.dead(), 1, "it stays buried")
 	}
 	held := m.buy(42)
@@ -236,7 +236,15 @@ func TestDeadReplayLoadsTheVoucher(t *testing.T) {
 	require.NoError(t, m.raw.XAdd(t.Context(), &redis.XAddArgs{Stream: "seckill:dead", Values: []string{"id", "7", "userId", "42", "voucherId", "4711"}}).Err())
 	code, said = say(t.Context(), "replay", "--all")
 	require.Equal(t, 1, code)
-	require.Contains(t, said, string(seckill.VoucherNotFound))
+	require.Contains(t, said, "voucher not found")
+
+	unknown := m.dead()[0].ID.String()
+	code, said = execute(t.Context(), "__complete", "dead", "drop", "")
+	require.Equal(t, 0, code)
+	require.Contains(t, said, unknown)
+	code, said = say(t.Context(), "drop", unknown, "-o", "json")
+	require.Equal(t, 0, code)
+	require.Equal(t, `{"id":"`+unknown+`","result":"dropped"}`+"\n", said)
 }
 
 func TestDeadOfWrongUsage(t *testing.T) {
