@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/openseckill/seckill/pkg/books"
+	"github.com/openseckill/seckill/pkg/seckill"
 )
 
 // law is what SQL, Redis and the buyers say after the sale.
@@ -17,7 +17,7 @@ type law struct {
 	rows       int64 // live rows
 	lost       int   // accepted orders without a row
 	duplicates int   // users with more than one live row
-	books      books.Report
+	books      seckill.Report
 }
 
 func (l law) oversold() int64 { return max(0, l.rows-l.total) }

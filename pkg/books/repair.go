@@ -11,7 +11,7 @@ import (
 // a user only if the ticket is still the one that was read, and may run any number of
 // times, anywhere. It returns what it mended. Books that do not balance as a whole are
 // left to Sync.
-func (b *Books) Repair(ctx context.Context, v seckill.VoucherID) (mended []Finding, err error) {
+func (b *Books) Repair(ctx context.Context, v seckill.VoucherID) (mended []seckill.Finding, err error) {
 	found, err := b.inspect(ctx, v)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (b *Books) Repair(ctx context.Context, v seckill.VoucherID) (mended []Findi
 	return mended, nil
 }
 
-func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f Finding) (done bool, err error) {
+func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f seckill.Finding) (done bool, err error) {
 	var ticket seckill.OrderID
 	if f.Ticket != "" {
 		if ticket, err = seckill.ParseOrderID(f.Ticket); err != nil {
@@ -44,18 +44,18 @@ func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f Finding) (done 
 	}
 	held := orderOf(v, seckill.Holder{User: f.User, Order: ticket})
 	switch f.Kind {
-	case DeadTicket:
+	case seckill.DeadTicket:
 		return b.redis.Release(ctx, held)
-	case LostEntry:
+	case seckill.LostEntry:
 		return b.redis.Requeue(ctx, held)
-	case NoTicket, OtherLive:
+	case seckill.NoTicket, seckill.OtherLive:
 		// The lock keeps the order from dying between the look and the mark.
 		_, err := b.sql.HoldLive(ctx, f.Live, func(ctx context.Context) (err error) {
 			done, err = b.redis.Mark(ctx, orderOf(v, seckill.Holder{User: f.User, Order: f.Live}), ticket)
 			return err
 		})
 		return done, err
-	case WrongTicket, ForeignBuyer, NotLoaded, RedisUneven, SQLUneven:
+	case seckill.WrongTicket, seckill.ForeignBuyer, seckill.NotLoaded, seckill.RedisUneven, seckill.SQLUneven:
 		return false, nil // the next sync sees to it
 	}
 	return false, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
-func kinds(found []Finding) (ks []Kind) {
+func kinds(found []seckill.Finding) (ks []seckill.Kind) {
 	for _, f := range found {
 		ks = append(ks, f.Kind)
 	}
@@ -21,36 +21,36 @@ func TestRepair(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		breaks func(f fixture)
-		want   Kind
+		want   seckill.Kind
 		holds  []int64
 		queued int
 	}{
-		{"a cancelled order keeps its ticket", func(f fixture) { f.cancel(2) }, DeadTicket, []int64{1, 3, 4, 5}, 3},
+		{"a cancelled order keeps its ticket", func(f fixture) { f.cancel(2) }, seckill.DeadTicket, []int64{1, 3, 4, 5}, 3},
 		{"a rejected order keeps its ticket", func(f fixture) {
 			_, err := f.sql.Reject(f.t.Context(), f.order(4), seckill.ReasonWornOut)
 			require.NoError(f.t, err)
 			_, err = f.db.ExecContext(f.t.Context(), "UPDATE voucher_order SET release_due = 0 WHERE id = ?", f.order(4).ID)
 			require.NoError(f.t, err)
-		}, DeadTicket, []int64{1, 2, 3, 5}, 3},
+		}, seckill.DeadTicket, []int64{1, 2, 3, 5}, 3},
 		{"a live order has no ticket", func(f fixture) {
 			released, err := f.redis.Release(f.t.Context(), f.order(2))
 			require.NoError(f.t, err)
 			require.True(f.t, released)
-		}, NoTicket, []int64{1, 2, 3, 4, 5}, 3},
+		}, seckill.NoTicket, []int64{1, 2, 3, 4, 5}, 3},
 		{"a ticket names a dead order beside a live one", func(f fixture) {
 			dead := f.order(2)
 			dead.ID = 9002
 			_, err := f.sql.Reject(f.t.Context(), dead, seckill.ReasonDuplicate)
 			require.NoError(f.t, err)
 			require.NoError(f.t, f.c.HSet(f.t.Context(), f.key("ticket"), "2", "9002").Err())
-		}, OtherLive, []int64{1, 2, 3, 4, 5}, 3},
+		}, seckill.OtherLive, []int64{1, 2, 3, 4, 5}, 3},
 		{"an entry is lost", func(f fixture) {
 			for _, e := range f.c.XRange(f.t.Context(), "seckill:stream", "-", "+").Val() {
 				if e.Values["userId"] == "5" {
 					require.NoError(f.t, f.c.XDel(f.t.Context(), "seckill:stream", e.ID).Err())
 				}
 			}
-		}, LostEntry, []int64{1, 2, 3, 4, 5}, 3},
+		}, seckill.LostEntry, []int64{1, 2, 3, 4, 5}, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -59,11 +59,11 @@ func TestRepair(t *testing.T) {
 			before := redistest.Dump(t, f.c)
 			r, err := f.Audit(t.Context(), f.v.ID)
 			require.NoError(t, err)
-			require.Equal(t, []Kind{c.want}, kinds(r.Drift))
+			require.Equal(t, []seckill.Kind{c.want}, kinds(r.Drift))
 			require.False(t, r.Balanced())
 			require.Equal(t, before, redistest.Dump(t, f.c), "an audit changes nothing")
 
-			for _, want := range [][]Kind{{c.want}, nil} {
+			for _, want := range [][]seckill.Kind{{c.want}, nil} {
 				mended, err := f.Repair(t.Context(), f.v.ID)
 				require.NoError(t, err)
 				require.Equal(t, want, kinds(mended))
@@ -130,10 +130,10 @@ func TestAuditAtRest(t *testing.T) {
 	require.NoError(t, f.redis.Shut(t.Context(), f.v.ID))
 	r, err = f.Audit(t.Context(), f.v.ID)
 	require.NoError(t, err)
-	require.Equal(t, []Kind{NotLoaded}, kinds(r.Drift), "a closed voucher sells nothing")
+	require.Equal(t, []seckill.Kind{seckill.NotLoaded}, kinds(r.Drift), "a closed voucher sells nothing")
 	require.NoError(t, f.Sync(t.Context(), f.v.ID))
 	require.NoError(t, f.c.Set(t.Context(), f.key("stock"), "9", 0).Err())
 	r, err = f.Audit(t.Context(), f.v.ID)
 	require.NoError(t, err)
-	require.Equal(t, []Kind{RedisUneven}, kinds(r.Drift))
+	require.Equal(t, []seckill.Kind{seckill.RedisUneven}, kinds(r.Drift))
 }

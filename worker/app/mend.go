@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/openseckill/seckill/pkg/books"
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/worker/internal/pace"
@@ -19,12 +18,16 @@ const (
 	groupCheck = time.Second // how soon a lost stream is noticed
 )
 
+// keysLife is how long after its end Redis keeps a voucher's keys.
+const keysLife = 7 * 24 * time.Hour
+
 type catalogue interface {
 	Vouchers(ctx context.Context, after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
 }
 
 type keeper interface {
-	Repair(ctx context.Context, v seckill.VoucherID) ([]books.Finding, error)
+	Apply(ctx context.Context, v seckill.VoucherID) error
+	Repair(ctx context.Context, v seckill.VoucherID) ([]seckill.Finding, error)
 }
 
 type balance interface {
@@ -32,10 +35,11 @@ type balance interface {
 	GroupsMade() uint64
 }
 
-// mender looks through the vouchers on sale now and then, and at once when this worker had
-// to make its group: then the stream was lost, and orders may wait that nobody will read. One whose keys are missing or do
-// not balance is synced before a buyer has to find it; in the others it repairs the users
-// whom a crash left with the ticket of a dead order, or none.
+// mender looks through the vouchers now and then, and at once when this worker had to make
+// its group: then the stream was lost, and orders may wait that nobody will read. One whose
+// keys are missing or do not balance is synced before a buyer has to find it, and one of which
+// Redis has another version than SQL gets SQL's: whoever changed it died in between. Of those
+// on sale it repairs the users whom a crash left with the ticket of a dead order, or none.
 type mender struct {
 	sql     catalogue
 	redis   balance
@@ -47,11 +51,12 @@ type mender struct {
 }
 
 // run looks about once in every for each worker that there is: together they keep the pace,
-// and need no lock for it.
+// and need no lock for it. On its start it leaves the users out: many may start at once.
 func (m *mender) run(intake, work context.Context) error {
+	m.trouble.Note(m.look(intake, work, m.whole))
 	pause := pace.Between(m.every/50, m.every)
 	for m.wait(intake, pause) {
-		m.trouble.Note(m.look(intake, work))
+		m.trouble.Note(m.look(intake, work, m.mend))
 		pause = pace.Around(m.every * time.Duration(m.workers(work)))
 	}
 	return nil
@@ -76,7 +81,8 @@ func (m *mender) workers(ctx context.Context) int {
 	return max(1, len(info.Consumers))
 }
 
-func (m *mender) look(intake, work context.Context) error {
+// look does it for each voucher that Redis may have keys of.
+func (m *mender) look(intake, work context.Context, do func(context.Context, seckill.Voucher) error) error {
 	var failed error
 	for after := seckill.VoucherID(0); intake.Err() == nil; {
 		page, err := m.sql.Vouchers(work, after, mendPage)
@@ -85,23 +91,39 @@ func (m *mender) look(intake, work context.Context) error {
 		}
 		for _, v := range page {
 			after = v.ID
-			if now := time.Now(); intake.Err() == nil && !now.Before(v.Begin) && now.Before(v.End) {
-				failed = errors.Join(failed, m.mend(work, v.ID))
+			if intake.Err() == nil && time.Now().Before(v.End.Add(keysLife)) {
+				failed = errors.Join(failed, do(work, v))
 			}
 		}
 	}
 	return failed
 }
 
-func (m *mender) mend(ctx context.Context, v seckill.VoucherID) error {
-	b, err := m.redis.Books(ctx, v)
+func (m *mender) mend(ctx context.Context, v seckill.Voucher) error {
+	err := m.whole(ctx, v)
+	if now := time.Now(); err != nil || now.Before(v.Begin) || !now.Before(v.End) {
+		return err
+	}
+	_, err = m.books.Repair(ctx, v.ID) // leaves one that is not open to the sync
+	return err
+}
+
+// whole sees to a voucher as a whole. A sale that is over may have lost its keys: nobody
+// will sell from them.
+func (m *mender) whole(ctx context.Context, v seckill.Voucher) error {
+	b, err := m.redis.Books(ctx, v.ID)
 	if err != nil {
 		return err
 	}
-	if b.State != "open" || !b.Balanced() {
-		m.resync(v)
+	over := !time.Now().Before(v.End)
+	switch {
+	case b.State == "" && over:
 		return nil
+	case b.State != "open" || !b.Balanced():
+		m.resync(v.ID)
+		return nil
+	case b.Version != v.Version || b.Total != v.Total:
+		return m.books.Apply(ctx, v.ID)
 	}
-	_, err = m.books.Repair(ctx, v)
-	return err
+	return nil
 }

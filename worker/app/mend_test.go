@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -64,4 +65,65 @@ func TestMendAfterAFlush(t *testing.T) {
 	_, err := s.do("FLUSHALL")
 	require.NoError(t, err)
 	s.awaitRest(0)
+}
+
+// Whoever changes a voucher can die between the stores. A worker completes it, whatever the
+// window is, and one that starts does so at once.
+func TestMendAfterAHalfChange(t *testing.T) {
+	for name, half := range map[string]func(s *stage, v seckill.Voucher) seckill.Voucher{
+		"raised in SQL only": func(s *stage, v seckill.Voucher) seckill.Voucher {
+			v.Total += 5
+			return s.change(v)
+		},
+		"cut in Redis only": func(s *stage, v seckill.Voucher) seckill.Voucher {
+			require.NoError(s.t, s.redis.Cut(s.t.Context(), v.ID, v.Total-5, v.Version))
+			v.Version += 2 // SQL overtakes
+			return v
+		},
+		"closed in SQL only": func(s *stage, v seckill.Voucher) seckill.Voucher {
+			v.End = v.Begin.Add(time.Minute)
+			return s.change(v)
+		},
+		"put off in SQL only": func(s *stage, v seckill.Voucher) seckill.Voucher {
+			v.Begin, v.End = v.End.Add(time.Hour), v.End.Add(2*time.Hour)
+			return s.change(v)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, 10)
+			v, err := s.sql.Voucher(t.Context(), s.voucher)
+			require.NoError(t, err)
+			want := half(s, v)
+			s.workFar("a", app.Options{MendEvery: 100 * time.Hour})
+			require.Eventually(t, func() bool {
+				b, err := s.redis.Books(t.Context(), s.voucher)
+				return err == nil && b.State == "open" && b.Version == want.Version && b.Total == want.Total
+			}, soon, poll)
+			window, err := s.do("HMGET", "seckill:voucher:"+s.voucher.String(), "begin", "end")
+			require.NoError(t, err)
+			require.Equal(t, []any{strconv.FormatInt(want.Begin.UnixMilli(), 10), strconv.FormatInt(want.End.UnixMilli(), 10)}, window)
+		})
+	}
+}
+
+// change changes a voucher in SQL and dies.
+func (s *stage) change(v seckill.Voucher) seckill.Voucher {
+	s.t.Helper()
+	v, err := s.sql.ChangeVoucher(s.t.Context(), v, seckill.Deed{Actor: 1, Action: seckill.VoucherChanged})
+	require.NoError(s.t, err)
+	return v
+}
+
+// A2: a voucher that was created and never loaded is loaded before its begin.
+func TestMendAfterACreationWithoutALoad(t *testing.T) {
+	s := newStage(t, 10)
+	begin := time.Now().Add(time.Hour).Truncate(time.Second).UTC()
+	v, _, err := s.sql.CreateVoucher(t.Context(), seckill.Voucher{Title: "later", Currency: "CNY", Total: 7, Begin: begin, End: begin.Add(time.Hour)}, "")
+	require.NoError(t, err)
+	s.workFar("a", app.Options{MendEvery: 100 * time.Hour})
+	require.Eventually(t, func() bool {
+		b, err := s.redis.Books(t.Context(), v.ID)
+		return err == nil && b.State == "open" && b.Balanced() && b.Total == 7
+	}, soon, poll)
 }

@@ -162,7 +162,7 @@ func (s *stage) awaitStatus(o seckill.Order, want seckill.Status, why seckill.Re
 // C13, C14: the stream is then empty, by its length and not by a trim that may do nothing.
 func (s *stage) awaitRest(live int64) {
 	s.t.Helper()
-	var r books.Report
+	var r seckill.Report
 	ok := func() bool {
 		var err error
 		r, err = s.books.Audit(s.t.Context(), s.voucher)

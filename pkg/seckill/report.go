@@ -1,0 +1,69 @@
+package seckill
+
+import "fmt"
+
+// Report is the books of one voucher. While a sale runs its numbers are read one after the
+// other and need not add up; the verdict rests on what stays true meanwhile.
+type Report struct {
+	Voucher    VoucherID  `json:"voucherId"`
+	Redis      RedisBooks `json:"redis"`
+	SQL        SQLBooks   `json:"sql"`
+	Waiting    int        `json:"waiting"`    // orders in the stream, read or not
+	ReleaseDue int        `json:"releaseDue"` // tickets of dead orders that workers will release
+	Drift      []Finding  `json:"drift"`      // what nothing under way explains
+}
+
+// Balanced is the verdict: the voucher sells, each store balances by itself, and every
+// user is the same in both, or on the way to be.
+func (r Report) Balanced() bool { return len(r.Drift) == 0 }
+
+// AtRest reports whether nothing is under way, and both stores agree to the unit.
+func (r Report) AtRest() bool {
+	return r.Balanced() && r.Waiting == 0 && r.ReleaseDue == 0 && r.SQL.ReleaseDue == 0 &&
+		r.Redis.Stock == r.SQL.Stock && r.Redis.Buyers == r.SQL.Live() &&
+		r.Redis.Total == r.SQL.Total && r.Redis.Version == r.SQL.Version
+}
+
+// Uneven names what is wrong with the voucher as a whole.
+func (r Report) Uneven() (found []Finding) {
+	switch {
+	case r.Redis.State != "open":
+		found = append(found, Finding{Kind: NotLoaded})
+	case !r.Redis.Balanced():
+		found = append(found, Finding{Kind: RedisUneven})
+	}
+	if !r.SQL.Balanced() {
+		found = append(found, Finding{Kind: SQLUneven})
+	}
+	return found
+}
+
+// Kind says how Redis and SQL differ about a user.
+type Kind string
+
+// The ways to differ.
+const (
+	DeadTicket   Kind = "dead_ticket"   // the ticket's order is dead: its unit is due back
+	OtherLive    Kind = "other_live"    // the ticket's order is dead, and another one is live
+	NoTicket     Kind = "no_ticket"     // a live order whose user has no ticket
+	WrongTicket  Kind = "wrong_ticket"  // the ticket names another user's or voucher's order
+	LostEntry    Kind = "lost_entry"    // the ticket's order has neither a row nor an entry
+	ForeignBuyer Kind = "foreign_buyer" // no user id, or a buyer without a ticket or order
+	NotLoaded    Kind = "not_loaded"    // the voucher as a whole: Redis does not have it open
+	RedisUneven  Kind = "redis_uneven"  // the voucher as a whole: stock, buyers and tickets do not fit its total
+	SQLUneven    Kind = "sql_uneven"    // the voucher as a whole: stock + live rows are not its total
+)
+
+// Finding is one difference between Redis and SQL.
+type Finding struct {
+	Kind   Kind    `json:"kind"`
+	User   UserID  `json:"userId,omitempty"`
+	Ticket string  `json:"ticket,omitempty"` // as Redis has it
+	Live   OrderID `json:"live,omitempty"`   // the user's live order
+	Due    bool    `json:"due,omitempty"`    // the workers know and will release it
+}
+
+// String is a line for a log.
+func (f Finding) String() string {
+	return fmt.Sprintf("%s: user %s, ticket %q, live order %s", f.Kind, f.User, f.Ticket, f.Live)
+}
