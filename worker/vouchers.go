@@ -152,7 +152,7 @@ func auditOne(ctx context.Context, b *books.Books, v seckill.VoucherID, tell tel
 }
 
 // describe is a report as people read it: the numbers in a line, then each drift.
-func describe(r books.Report) string {
+func describe(r seckill.Report) string {
 	verdict := "balanced"
 	if !r.Balanced() {
 		verdict = "DRIFT"
