@@ -19,7 +19,8 @@ const (
 )
 
 // NewServer returns a server no client can hold for ever: headers must be complete within
-// 5 s and 16 KiB, the whole request within 10 s, the answer within 30 s.
+// 5 s and 16 KiB, the whole request within 10 s, the answer within 30 s; a connection may be
+// silent for 60 s.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -51,7 +52,7 @@ func HTTP(ln net.Listener, srv *http.Server) Part {
 			srv.BaseContext = func(net.Listener) context.Context { return work }
 		}
 		served := make(chan error, 1)
-		go func() { served <- srv.Serve(ln) }()
+		go func() { served <- srv.Serve(freshListener{ln}) }()
 		select {
 		case err := <-served:
 			return fmt.Errorf("%s: %v: %w", op, ln.Addr(), err)

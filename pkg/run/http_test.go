@@ -102,6 +102,38 @@ func TestServeSlowHeaders(t *testing.T) {
 	})
 }
 
+// Who connects ahead of need is served when they ask.
+func TestServeFreshConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, end := served(t, func(w http.ResponseWriter, r *http.Request) {
+			_, err := io.ReadAll(r.Body)
+			require.NoError(t, err)
+			ok(w, r)
+		})
+		conn := p.dial()
+		defer conn.Close()
+		<-time.After(idleTimeout - time.Second)
+		go func() {
+			_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n")
+			<-time.After(time.Second) // their body has as much time as any other
+			_, _ = io.WriteString(conn, "ok"+get)
+		}()
+		for range 2 {
+			status, body := answer(t, conn)
+			require.Equal(t, http.StatusOK, status)
+			require.Equal(t, "ok", body)
+		}
+
+		silent, start := p.dial(), time.Now()
+		_, err := io.ReadAll(silent)
+		require.NoError(t, err)
+		require.Equal(t, idleTimeout, time.Since(start), "and nobody is waited for for ever")
+		require.NoError(t, silent.Close())
+		require.NoError(t, conn.Close())
+		require.NoError(t, end())
+	})
+}
+
 func TestServeTrickledBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
