@@ -37,4 +37,3 @@ func (b *Books) Audit(ctx context.Context, v seckill.VoucherID) (r seckill.Repor
 	r.Drift = append(r.Uneven(), r.Drift...)
 	return r, nil
 }
-
