@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,10 +56,15 @@ func Wrong(err error) error { return WrongUsage{err} }
 
 // NoArgs is for a command that takes flags only.
 func NoArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return WrongUsage{fmt.Errorf("%s does not know %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())}
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	hint := "see " + cmd.CommandPath() + " --help"
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return WrongUsage{fmt.Errorf("%s does not know %q; %s", cmd.CommandPath(), args[0], hint)}
 }
 
 // ExitCode is 0 for success, 2 where the command line or a setting is wrong, else 1.

@@ -62,6 +62,12 @@ func TestRootTellsWhatItIs(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "prog "+command.Version()+"\n", out)
 
+	_, err = line("shw")
+	require.EqualError(t, err, `prog does not know "shw"; did you mean show?`)
+	require.Equal(t, 2, command.ExitCode(err))
+	_, err = line("nonsense")
+	require.ErrorContains(t, err, "see prog --help")
+
 	out, err = line("--help")
 	require.NoError(t, err)
 	require.Contains(t, out, "Exit codes: 0 done; 1 ")
