@@ -50,7 +50,8 @@ func serverTime(t *testing.T, c *redis.Client) time.Time {
 	return now
 }
 
-// The user is 42 and asks with order 900 each time.
+// The user is 42 and asks with order 900 each time. A12: where the entry cannot be written,
+// the user is not marked and no unit is taken.
 func TestAdmit(t *testing.T) {
 	const changed, untouched = true, false
 	for _, c := range []struct {
@@ -141,7 +142,7 @@ func TestAdmitAnswers(t *testing.T) {
 	require.Equal(t, begin.UnixMilli(), a.Begin.UnixMilli())
 }
 
-// B3, B4, B5, B6: ids beyond 2^53 that are one apart stay two.
+// B3, B4, B5, B6, B8: ids beyond 2^53 that are one apart stay two.
 func TestAdmitLargeIDs(t *testing.T) {
 	s, c := open(t)
 	users := []int64{9007199254740992, 9007199254740993, 1234567890123456, 1234567890123457, 616581622363398142, math.MaxInt64 - 1, math.MaxInt64}

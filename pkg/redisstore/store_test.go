@@ -104,6 +104,7 @@ func TestKeys(t *testing.T) {
 		require.Equal(t, "lock:order:42", k.lock(0, 42))
 		require.Equal(t, "icr:order:20250101", k.sequence("20250101"))
 	})
+	// D7: no script ever spans two slots.
 	t.Run("with partitions each carries the tag of its own", func(t *testing.T) {
 		k := keys{4}
 		require.Equal(t, "seckill:stock:{3}:1003", k.stock(1003))

@@ -131,6 +131,40 @@ func TestBusy(t *testing.T) {
 	require.Empty(t, s.buried())
 }
 
+// A8: an order that can never be stored ends as rejected, and its unit goes to the next buyer.
+func TestLastUnitIsSoldAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 1)
+	first := s.buy(1)[0]
+	entry := s.ghost(6)[0].Entry
+	for range 5 {
+		_, err := s.redis.CountTry(t.Context(), 0, entry)
+		require.NoError(t, err)
+	}
+	_, err := s.redis.Admit(t.Context(), s.order())
+	require.ErrorIs(t, err, seckill.SoldOut)
+	s.work("w1")
+	s.awaitStatus(first, seckill.Rejected, seckill.ReasonWornOut)
+	s.awaitRest(0)
+	second := s.buy(1)[0]
+	s.awaitStatus(second, seckill.Created, "")
+	s.awaitRest(1)
+}
+
+// A10: the row is rejected and Redis was not there to take its unit back: whoever comes later does.
+func TestRejectedWhileRedisWasDown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 1)
+	first := s.buy(1)[0]
+	row, err := s.sql.Reject(t.Context(), first, seckill.ReasonWornOut)
+	require.NoError(t, err)
+	require.True(t, row.ReleaseDue, "the task outlives whoever noted it")
+	s.work("w1")
+	s.awaitRest(0)
+	s.buy(1)
+	s.awaitRest(1)
+}
+
 // TestGiveBack covers orders that die after they were stored: the sweep finds them.
 func TestGiveBack(t *testing.T) {
 	t.Parallel()
