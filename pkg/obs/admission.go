@@ -79,6 +79,10 @@ func (r *Route) Answered(status int, took time.Duration) {
 	observe(r.answers, took)
 }
 
+// Streamed counts a request whose answer lasted as long as there was something to tell,
+// which says nothing about how fast this program is.
+func (r *Route) Streamed(status int) { r.counter(status).Inc() }
+
 // counter finds the series of a status. Only the first request with it looks it up by
 // label, which allocates.
 func (r *Route) counter(status int) prometheus.Counter {

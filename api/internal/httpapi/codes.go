@@ -13,6 +13,7 @@ const (
 	bodyTooLarge     seckill.Code = "BODY_TOO_LARGE"
 	bodyTooSlow      seckill.Code = "BODY_TOO_SLOW"
 	unsupportedMedia seckill.Code = "UNSUPPORTED_MEDIA_TYPE"
+	notAcceptable    seckill.Code = "NOT_ACCEPTABLE"
 )
 
 // answer is how one code is told to a client.
@@ -61,6 +62,7 @@ var answers = map[seckill.Code]answer{
 	bodyTooLarge:     {status: http.StatusRequestEntityTooLarge, en: "Body too large", zh: "请求体过大", detail: "A request body may have up to 65536 bytes. Send less.", zhDetail: "请求体最多 65536 字节，请缩减后再发送。"},
 	bodyTooSlow:      {status: http.StatusRequestTimeout, en: "Body too slow", zh: "请求体接收超时", detail: "The request body did not arrive in time. Send it again.", zhDetail: "请求体未能及时送达，请重新发送。"},
 	unsupportedMedia: {status: http.StatusUnsupportedMediaType, en: "Unsupported media type", zh: "不支持的媒体类型", detail: "The body must be application/json. Set Content-Type.", zhDetail: "请求体必须是 application/json，请设置 Content-Type。"},
+	notAcceptable:    {status: http.StatusNotAcceptable, en: "Not acceptable", zh: "无法满足 Accept", detail: "Answers are JSON, and Accept leaves that out. Nothing was done. Accept application/json.", zhDetail: "响应为 JSON，而 Accept 不接受 JSON。未执行任何操作，请接受 application/json。"},
 }
 
 // answerTo returns the row of a code. A code without one must not reach a client: it is

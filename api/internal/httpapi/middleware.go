@@ -41,14 +41,18 @@ func (a *API) identify(c *gin.Context) {
 	}
 }
 
-// onEveryAnswer has names in their canonical form. The values are shared by all answers:
-// nobody writes to them.
+// onEveryAnswer tells browsers to show an answer nowhere, load nothing for it and keep it to
+// themselves. HSTS is for the proxy that speaks TLS: here nobody knows whether one does. The
+// names are in their canonical form; the values are shared by all answers, and not written to.
 var onEveryAnswer = []struct {
 	name  string
 	value []string
 }{
 	{"X-Content-Type-Options", []string{"nosniff"}},
 	{"Cache-Control", []string{"no-store"}},
+	{"Content-Security-Policy", []string{"default-src 'none'; frame-ancestors 'none'"}},
+	{"X-Frame-Options", []string{"DENY"}},
+	{"Referrer-Policy", []string{"no-referrer"}},
 }
 
 // names makes the ids of requests: a random word for the process, and a number. They are
@@ -88,7 +92,11 @@ type route struct{ method, pattern string }
 func meterRoutes(routes gin.RoutesInfo, m *obs.Admission) map[route]*obs.Route {
 	metered := map[route]*obs.Route{{}: m.Route("unmatched")}
 	for _, r := range routes {
-		metered[route{r.Method, r.Path}] = m.Route(r.Method + " " + r.Path)
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet // the same work, without the body
+		}
+		metered[route{r.Method, r.Path}] = m.Route(method + " " + r.Path)
 	}
 	return metered
 }
@@ -102,6 +110,10 @@ func (a *API) measure(c *gin.Context) {
 	var r route
 	if c.FullPath() != "" {
 		r = route{c.Request.Method, c.FullPath()}
+	}
+	if c.Writer.Header().Get("Content-Type") == eventsType {
+		a.metered[r].Streamed(c.Writer.Status())
+		return
 	}
 	a.metered[r].Answered(c.Writer.Status(), time.Since(began))
 }
