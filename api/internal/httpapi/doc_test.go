@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"compress/gzip"
 	"encoding/json"
+	"html"
 	"io"
 	"maps"
 	"net/http"
@@ -224,6 +225,14 @@ func TestDocs(t *testing.T) {
 			require.Zero(t, again.Body.Len())
 		})
 	}
+}
+
+func TestDocsHaveRequestsToPaste(t *testing.T) {
+	s := shop{}
+	page := html.UnescapeString(s.open(t).do("GET", "/docs", "").Body.String())
+	require.Contains(t, page, "curl -i -X POST -H \"Authorization: Bearer $TOKEN\" \\\n  \"$API/api/v1/vouchers/1001/orders\"")
+	require.Contains(t, page, `-d '{"title":"Tea set",`)
+	require.Contains(t, page, "curl -i \\\n  \"$API/api/v1/vouchers\"")
 }
 
 // A page loads nothing, from here or from elsewhere, and its policy forbids it to.

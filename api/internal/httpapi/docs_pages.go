@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"maps"
 	"net/http"
@@ -146,9 +147,9 @@ func render(name string, data any) ([]byte, error) {
 // operationView is an operation as the page shows it.
 type operationView struct {
 	*huma.Operation
-	NeedsToken bool
-	Body       *mediaView
-	Answers    []answerView
+	Curl    string
+	Body    *mediaView
+	Answers []answerView
 }
 
 type answerView struct {
@@ -170,7 +171,7 @@ type fieldView struct {
 }
 
 func (a *API) viewOperation(op *huma.Operation) operationView {
-	view := operationView{Operation: op, NeedsToken: needsToken(op)}
+	view := operationView{Operation: op, Curl: curl(op)}
 	if op.RequestBody != nil {
 		view.Body = a.viewMedia(op.RequestBody.Content)
 	}
@@ -185,6 +186,27 @@ func (a *API) viewOperation(op *huma.Operation) operationView {
 		view.Answers = append(view.Answers, answer)
 	}
 	return view
+}
+
+// curl is a request to paste, made of the examples of what it needs.
+func curl(op *huma.Operation) string {
+	line, path := "curl -i", op.Path
+	if op.Method != http.MethodGet {
+		line += " -X " + op.Method
+	}
+	if needsToken(op) {
+		line += ` -H "Authorization: Bearer $TOKEN"`
+	}
+	if op.RequestBody != nil {
+		for contentType, media := range op.RequestBody.Content {
+			body, _ := json.Marshal(media.Example) // a test has marshalled each
+			line += fmt.Sprintf(" -H 'Content-Type: %s' \\\n  -d '%s'", contentType, body)
+		}
+	}
+	for _, p := range op.Parameters {
+		path = strings.ReplaceAll(path, "{"+p.Name+"}", fmt.Sprint(p.Example))
+	}
+	return line + " \\\n  \"$API" + path + `"`
 }
 
 // viewMedia shows the only media type that a body of ours has.
