@@ -73,8 +73,9 @@ func New(d Deps) *API {
 	a.voucher = newMemo(d.Now, a.loadVoucher)
 	a.pages = newMemo(d.Now, a.loadPage)
 	a.sales = newMemo(d.Now, a.loadSales)
-	a.engine = a.newEngine(d.TrustedProxies)
+	a.engine = a.newEngine(d.TrustedProxies, d.CORSOrigins)
 	a.register()
+	a.routeHead()
 	a.metered = meterRoutes(a.engine.Routes(), a.meter)
 	return a
 }
@@ -105,7 +106,7 @@ func (a *API) forget() {
 }
 
 // newEngine returns a router whose every answer, refusals and panics too, has one shape.
-func (a *API) newEngine(trusted []string) *gin.Engine {
+func (a *API) newEngine(trusted, origins []string) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
@@ -114,8 +115,8 @@ func (a *API) newEngine(trusted []string) *gin.Engine {
 	if err := e.SetTrustedProxies(trusted); err != nil {
 		panic(err) // the settings were checked
 	}
-	e.Use(a.identify, a.measure, logFaults(a.log), recoverPanics(a.log), limitBody)
+	e.Use(a.identify, a.measure, logFaults(a.log), recoverPanics(a.log), cors(origins), acceptable, limitBody)
 	e.NoRoute(func(c *gin.Context) { fail(c, routeNotFound) })
-	e.NoMethod(func(c *gin.Context) { fail(c, methodNotAllowed) })
+	e.NoMethod(noMethod)
 	return e
 }

@@ -80,6 +80,24 @@ var notes = map[string]note{
 		good:  map[int]told{200: {text: "The order as it is now", body: exampleCreated}},
 		codes: []seckill.Code{seckill.OrderNotFound, seckill.Overloaded},
 	},
+	"followOrder": {
+		tag: "Orders",
+		text: "The order as it is now, then once more after each change, as events named order whose data is what getOrder answers. " +
+			"The stream ends after a final status (paid, cancelled, rejected), and when the server stops: ask again unless the last status was final. A comment every 15 seconds shows that it lives.",
+		good:  map[int]told{200: {text: "Events, until the status is final", body: "event: order\ndata: {\"orderId\":\"191591179124737025\",\"voucherId\":\"1001\",\"userId\":\"42\",\"status\":\"queued\"}\n\n"}},
+		codes: []seckill.Code{seckill.OrderNotFound, seckill.Overloaded},
+	},
+	"listOrders": {
+		tag:  "Orders",
+		text: "The caller's orders, newest first, a page at a time. The first page has those that still wait to be stored, too, however many it may hold.",
+		good: map[int]told{200: {text: "A page of orders", body: ordersPage{Orders: []orderView{exampleCreated}, Next: exampleOrder}}},
+	},
+	"getOrderOfVoucher": {
+		tag:   "Orders",
+		text:  "The order by which the caller holds a unit of the voucher, from the moment it was accepted. One that was cancelled or rejected holds none: 404.",
+		good:  map[int]told{200: {text: "The order as it is now", body: exampleCreated}},
+		codes: []seckill.Code{seckill.OrderNotFound},
+	},
 	"createVoucher": {
 		tag: "Administration",
 		text: "Puts units on sale. The voucher exists once this answers; if Redis was away, the first buyer has it loaded. " +
@@ -113,6 +131,7 @@ var words = map[string]word{
 	"orderId":         {text: "Order id, canonical decimal", pattern: idPattern, example: exampleOrder.String()},
 	"voucherId":       {text: "Voucher id, canonical decimal", pattern: idPattern, example: exampleVoucher.String()},
 	"userId":          {text: "User id, canonical decimal", pattern: idPattern, example: exampleUser.String()},
+	"nextCursor":      {pattern: idPattern, example: exampleOrder.String()},
 	"next":            {pattern: idPattern, example: exampleVoucher.String()},
 	"cursor":          {text: "Where the page begins: what the page before ended with", example: exampleVoucher.String()},
 	"limit":           {text: "How many at most", example: 50},

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,7 @@ type shop struct {
 	tickets  func(u seckill.UserID, vs []seckill.VoucherID) (map[seckill.VoucherID]seckill.OrderID, error)
 	left     func(vs []seckill.VoucherID) (map[seckill.VoucherID]int64, error)
 	order    func(id seckill.OrderID) (seckill.Order, error)
+	rows     []seckill.Order // of SQL, for what asks for more than one
 	voucher  func(id seckill.VoucherID) (seckill.Voucher, error)
 	vouchers func(after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
 	create   func(v seckill.Voucher, key string) (seckill.Voucher, bool, error)
@@ -67,6 +69,34 @@ func (s *shop) Order(_ context.Context, id seckill.OrderID) (seckill.Order, erro
 		return seckill.Order{}, seckill.OrderNotFound
 	}
 	return s.order(id)
+}
+
+func (s *shop) Rows(_ context.Context, ids []seckill.OrderID) (map[seckill.OrderID]seckill.Order, error) {
+	found := map[seckill.OrderID]seckill.Order{}
+	for _, o := range s.rows {
+		if slices.Contains(ids, o.ID) {
+			found[o.ID] = o
+		}
+	}
+	return found, nil
+}
+
+func (s *shop) LiveOrder(_ context.Context, u seckill.UserID, v seckill.VoucherID) (seckill.Order, error) {
+	for _, o := range s.rows {
+		if o.User == u && o.Voucher == v && o.Status.Live() {
+			return o, nil
+		}
+	}
+	return seckill.Order{}, seckill.OrderNotFound
+}
+
+func (s *shop) OrdersOf(_ context.Context, u seckill.UserID, before seckill.OrderID, limit int) (found []seckill.Order, err error) {
+	for _, o := range s.rows { // the newest first
+		if o.User == u && o.ID < before && len(found) < limit {
+			found = append(found, o)
+		}
+	}
+	return found, nil
 }
 
 func (s *shop) Voucher(_ context.Context, id seckill.VoucherID) (seckill.Voucher, error) {
@@ -111,11 +141,17 @@ type rig struct {
 	reg   *prometheus.Registry
 }
 
-func (s *shop) openAt(t testing.TB, c *clock) *rig {
+func (s *shop) openAt(t testing.TB, c *clock) *rig { return s.openWith(t, c, nil) }
+
+// openTo opens to the pages of some origins.
+func (s *shop) openTo(t testing.TB, origins []string) *rig { return s.openWith(t, newClock(noon), origins) }
+
+func (s *shop) openWith(t testing.TB, c *clock, origins []string) *rig {
 	r := &rig{t: t, clock: c, log: new(bytes.Buffer), reg: prometheus.NewRegistry()}
 	r.api = httpapi.New(httpapi.Deps{
 		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s,
 		Meter: obs.NewAdmission(r.reg), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
+		CORSOrigins: origins,
 	})
 	t.Cleanup(r.api.Close)
 	return r

@@ -15,9 +15,12 @@ type tickets interface {
 	Tickets(ctx context.Context, u seckill.UserID, vs []seckill.VoucherID) (map[seckill.VoucherID]seckill.OrderID, error)
 }
 
-// orders reads order rows; see sqlstore.Order.
+// orders reads order rows; see sqlstore.
 type orders interface {
 	Order(ctx context.Context, id seckill.OrderID) (seckill.Order, error)
+	Rows(ctx context.Context, ids []seckill.OrderID) (map[seckill.OrderID]seckill.Order, error)
+	LiveOrder(ctx context.Context, u seckill.UserID, v seckill.VoucherID) (seckill.Order, error)
+	OrdersOf(ctx context.Context, u seckill.UserID, before seckill.OrderID, limit int) ([]seckill.Order, error)
 }
 
 const (

@@ -19,9 +19,11 @@ var bearer = []map[string][]string{{"bearer": {}}}
 func (a *API) register() {
 	api := humagin.New(a.engine, description())
 	a.doc = api.OpenAPI()
-	api.UseMiddleware(oneShape)
+	api.UseMiddleware(oneShape, jsonOnly)
 
 	a.routeBuy()
+	a.routeEvents(api)
+	a.routeMyOrders(api)
 	huma.Register(api, huma.Operation{
 		OperationID: "getOrder", Method: http.MethodGet, Path: "/api/v1/orders/{orderId}",
 		Summary: "An order, from the moment it was accepted", Security: bearer,
