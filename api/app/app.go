@@ -70,7 +70,11 @@ func New(d Deps) *API {
 		Sale:     d.Redis,
 		Orders:   d.SQL,
 		Vouchers: d.SQL,
+		Life:     d.SQL,
+		Giver:    books.NewGiver(d.Redis, d.SQL),
 		Books:    books.New(d.Redis, d.SQL, d.Log),
+		Deeds:    d.SQL,
+		IDs:      ids,
 		Meter:    obs.NewAdmission(d.Registry),
 		Log:      d.Log,
 		Now:      d.Now,
@@ -130,7 +134,7 @@ func (a *API) Run(intake, work context.Context) error {
 }
 
 // headroom is how much garbage an api may make before it is collected.
-const headroom = 64 << 20
+const headroom = 16 << 20
 
 func (a *API) run(intake, work context.Context) error {
 	return run.All(intake, work, a.listen, a.gate.Run, a.keys)
