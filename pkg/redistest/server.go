@@ -75,6 +75,9 @@ func (s *Server) Stop() error { return s.end("Stop", (*child).stop) }
 // Kill ends the server by SIGKILL, as a crash would. The data stays for Restart.
 func (s *Server) Kill() error { return s.end("Kill", (*child).kill) }
 
+// Pid is the process id of the server's present life, to freeze or limit it by.
+func (s *Server) Pid() int { return s.child.process.Pid }
+
 // Restart runs the server again at the same address on the same data; one that still runs
 // is stopped first.
 func (s *Server) Restart() error {

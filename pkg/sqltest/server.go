@@ -97,6 +97,9 @@ func (s *Server) DSN(database string) string {
 // Kill ends the server as a crash would (SIGKILL). Its data stay for Restart.
 func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
 
+// Pid is the process id of the server's present life, to freeze or limit it by.
+func (s *Server) Pid() int { return s.child.process.Pid }
+
 // Restart starts the server again, on the same data and the same addresses. One that
 // still runs is shut down first.
 func (s *Server) Restart() error {
