@@ -19,6 +19,8 @@ import (
 type sale interface {
 	tickets
 	stock
+	queue
+	announcer
 }
 
 // Deps are what an API needs; all of them.
@@ -29,6 +31,8 @@ type Deps struct {
 	Orders   orders
 	Vouchers vouchers
 	Books    syncer
+	Life     life
+	Giver    giver
 	Meter    *obs.Admission
 	Log      *slog.Logger
 	Now      func() time.Time // for display; the window of a sale is judged by Redis
@@ -45,6 +49,8 @@ type API struct {
 	orders   orders
 	vouchers vouchers
 	books    syncer
+	life     life
+	giver    giver
 	meter    *obs.Admission
 	log      *slog.Logger
 	now      func() time.Time
@@ -67,7 +73,7 @@ type API struct {
 func New(d Deps) *API {
 	a := &API{
 		auth: d.Auth, gate: d.Gate, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
-		books: d.Books, meter: d.Meter, log: d.Log, now: d.Now,
+		books: d.Books, life: d.Life, giver: d.Giver, meter: d.Meter, log: d.Log, now: d.Now,
 		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(), names: newNames(),
 	}
 	a.voucher = newMemo(d.Now, a.loadVoucher)

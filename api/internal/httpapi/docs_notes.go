@@ -47,6 +47,17 @@ var (
 	}
 )
 
+var (
+	exampleCancelled = withStatus(seckill.Cancelled)
+	examplePaid      = withStatus(seckill.Paid)
+)
+
+func withStatus(s seckill.Status) orderView {
+	view := exampleCreated
+	view.Status = s
+	return view
+}
+
 // notes has a row for each operation, by its id.
 var notes = map[string]note{
 	"listVouchers": {
@@ -97,6 +108,24 @@ var notes = map[string]note{
 		text:  "The order by which the caller holds a unit of the voucher, from the moment it was accepted. One that was cancelled or rejected holds none: 404.",
 		good:  map[int]told{200: {text: "The order as it is now", body: exampleCreated}},
 		codes: []seckill.Code{seckill.OrderNotFound},
+	},
+	"cancelOrder": {
+		tag: "Orders",
+		text: "Lets an unpaid order die; an admin may cancel any. Its unit is back on sale at once, and the caller may buy again. " +
+			"A repeat answers the same, and so does an order that was rejected: it holds nothing. An order that still waits to be stored is QUEUED.",
+		good:  map[int]told{200: {text: "The order as it is now: it holds no unit", body: exampleCancelled}},
+		codes: []seckill.Code{seckill.OrderNotFound, seckill.CodePaid, seckill.CodeQueued},
+	},
+	"payOrder": {
+		tag: "Orders",
+		text: "For the payment service, role service: the money for the order is in. The amount has to be the voucher's price. A repeat with the same reference answers the same. " +
+			"Payment and time-out are decided by whichever comes first. With CANCELLED and REJECTED the payment is kept in the table late_payment, once for each reference, so that it can be refunded.",
+		body: newPayment{Reference: "4200001234202606011234567890", Amount: 9900},
+		good: map[int]told{200: {text: "The order, which is paid", body: examplePaid}},
+		codes: []seckill.Code{
+			seckill.Forbidden, seckill.OrderNotFound, seckill.CodeQueued, seckill.CodeCancelled, seckill.CodeRejected,
+			seckill.AlreadyPaid, seckill.AmountMismatch, seckill.Conflict,
+		},
 	},
 	"createVoucher": {
 		tag: "Administration",

@@ -40,6 +40,7 @@ type shop struct {
 	vouchers func(after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
 	create   func(v seckill.Voucher, key string) (seckill.Voucher, bool, error)
 	sync     func(ctx context.Context, v seckill.VoucherID) error
+	life     lifeFake
 }
 
 func (s *shop) Admit(ctx context.Context, u seckill.UserID, v seckill.VoucherID) (seckill.Admission, error) {
@@ -149,7 +150,7 @@ func (s *shop) openTo(t testing.TB, origins []string) *rig { return s.openWith(t
 func (s *shop) openWith(t testing.TB, c *clock, origins []string) *rig {
 	r := &rig{t: t, clock: c, log: new(bytes.Buffer), reg: prometheus.NewRegistry()}
 	r.api = httpapi.New(httpapi.Deps{
-		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s,
+		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s, Life: s, Giver: s,
 		Meter: obs.NewAdmission(r.reg), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
 		CORSOrigins: origins,
 	})

@@ -36,7 +36,7 @@ type orderView struct {
 	VoucherID seckill.VoucherID `json:"voucherId"`
 	UserID    seckill.UserID    `json:"userId"`
 	Status    seckill.Status    `json:"status" enum:"queued,created,paid,cancelled,rejected"`
-	Reason    seckill.Reason    `json:"reason,omitempty" doc:"Why it was rejected"`
+	Reason    seckill.Reason    `json:"reason,omitempty" doc:"Why it was rejected, or expired where nobody paid in time"`
 	CreatedAt string            `json:"createdAt,omitempty" format:"date-time"`
 	ExpiresAt string            `json:"expiresAt,omitempty" format:"date-time" doc:"When an unpaid order is cancelled"`
 }
@@ -75,6 +75,9 @@ func (a *API) lookUp(ctx context.Context, id seckill.OrderID) (*orderOutput, err
 	found, err := a.find(ctx, who, id, sales)
 	if !errors.Is(err, seckill.OrderNotFound) {
 		return found, err
+	}
+	if isAdmin(ctx) {
+		return a.findQueued(ctx, id)
 	}
 	// The list of sales may be a second old, and the order of a sale that is younger.
 	all, err := a.loadSales(ctx, struct{}{})

@@ -24,6 +24,7 @@ func (a *API) register() {
 	a.routeBuy()
 	a.routeEvents(api)
 	a.routeMyOrders(api)
+	a.routeLife(api)
 	huma.Register(api, huma.Operation{
 		OperationID: "getOrder", Method: http.MethodGet, Path: "/api/v1/orders/{orderId}",
 		Summary: "An order, from the moment it was accepted", Security: bearer,
