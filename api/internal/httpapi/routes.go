@@ -62,6 +62,7 @@ func description() huma.Config {
 	config := huma.DefaultConfig("Flash sale", apiVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.CreateHooks = nil
+	config.Formats = map[string]huma.Format{"application/json": plainJSON, "json": plainJSON}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"bearer": {Type: "http", Scheme: "bearer", BearerFormat: "JWT"},
 	}
