@@ -72,8 +72,6 @@ func New(d Deps) *API {
 		Vouchers: d.SQL,
 		Life:     d.SQL,
 		Giver:    books.NewGiver(d.Redis, d.SQL),
-		Life:     d.SQL,
-		Giver:    books.NewGiver(d.Redis, d.SQL),
 		Books:    books.New(d.Redis, d.SQL, d.Log),
 		Deeds:    d.SQL,
 		IDs:      ids,
