@@ -2,87 +2,74 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
-type createInput struct {
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" doc:"A repeat with the same key gets the same voucher"`
-	Body           newVoucher
+// deeds is the log of what admins did; see sqlstore.LogDeed.
+type deeds interface {
+	LogDeed(ctx context.Context, d seckill.Deed) error
+	Deeds(ctx context.Context, before int64, limit int) ([]seckill.Deed, error)
 }
 
-// newVoucher is checked by seckill.Voucher.Validate; here are only its shapes.
-type newVoucher struct {
-	Title    string    `json:"title"`
-	Price    int64     `json:"price,omitempty" doc:"Minor units of currency"`
-	Currency string    `json:"currency,omitempty" default:"CNY" doc:"ISO 4217"`
-	Total    int64     `json:"total" doc:"Units on sale"`
-	BeginsAt time.Time `json:"beginsAt" doc:"Inclusive"`
-	EndsAt   time.Time `json:"endsAt" doc:"Exclusive"`
-}
-
-// createVoucher stores a voucher and loads it into Redis. Once it is stored it exists: if
-// loading fails, the first buyer who finds it not ready has it loaded.
-func (a *API) createVoucher(ctx context.Context, in *createInput) (*voucherOutput, error) {
-	v := seckill.Voucher{
-		Title: in.Body.Title, Price: in.Body.Price, Currency: in.Body.Currency, Total: in.Body.Total,
-		Begin: wholeMillis(in.Body.BeginsAt), End: wholeMillis(in.Body.EndsAt),
-	}
-	if err := v.Validate(); err != nil {
-		return nil, invalid(reason(err) + ".")
-	}
-	v, created, err := a.vouchers.CreateVoucher(ctx, v, in.IdempotencyKey)
-	if err != nil {
-		return nil, err
-	}
-	if created { // a repeat would close the sale for a moment, for nothing
-		if err := a.sync(ctx, v.ID); err != nil {
-			a.log.WarnContext(ctx, "voucher created and not loaded; the first buyer has it loaded", "voucher", v.ID, "error", err)
+// routeAdmin registers what admins may call.
+func (a *API) routeAdmin(api huma.API) {
+	operation := func(id, method, path, summary string, also ...func(huma.Context, func(huma.Context))) huma.Operation {
+		return huma.Operation{
+			OperationID: id, Method: method, Path: "/api/v1/admin/" + path, Summary: summary, Security: bearer,
+			MaxBodyBytes: limitedElsewhere, Middlewares: append(huma.Middlewares{a.adminOnly, named}, also...),
 		}
-		a.forget()
 	}
-	return a.present(ctx, v), nil
+	create := operation("createVoucher", http.MethodPost, "vouchers", "Create a voucher and load it into Redis", patient)
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(api, create, a.createVoucher)
+	huma.Register(api, operation("changeVoucher", http.MethodPatch, "vouchers/{voucherId}", "Change a voucher's title, window or total", patient), a.changeVoucher)
+	huma.Register(api, operation("closeVoucher", http.MethodPost, "vouchers/{voucherId}/close", "End a sale now", patient), a.closeVoucher)
+	huma.Register(api, operation("syncVoucher", http.MethodPost, "vouchers/{voucherId}/sync", "Rebuild a voucher in Redis from SQL", patient), a.syncVoucher)
+	huma.Register(api, operation("auditVoucher", http.MethodGet, "vouchers/{voucherId}/audit", "The books of a voucher, and whether they balance", patient), a.auditVoucher)
+	huma.Register(api, operation("listAdminVouchers", http.MethodGet, "vouchers", "Vouchers with their books, by id"), a.listAdminVouchers)
+	huma.Register(api, operation("listDeeds", http.MethodGet, "log", "What admins did, newest first"), a.listDeeds)
+	huma.Register(api, operation("listDead", http.MethodGet, "dead", "The buried messages, oldest first"), a.listDead)
+	replay := operation("replayDead", http.MethodPost, "dead/{id}/replay", "Admit the user of a buried message anew", patient)
+	replay.DefaultStatus = http.StatusAccepted
+	huma.Register(api, replay, a.replayDead)
+	huma.Register(api, operation("dropDead", http.MethodPost, "dead/{id}/drop", "Delete a buried message for ever"), a.dropDead)
 }
 
-// syncVoucher rebuilds a voucher in Redis from SQL.
-func (a *API) syncVoucher(ctx context.Context, in *voucherInput) (*voucherOutput, error) {
-	id, err := voucherID(in.VoucherID)
-	if err != nil {
-		return nil, err
-	}
-	v, err := a.vouchers.Voucher(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.sync(ctx, id); err != nil {
-		return nil, err
-	}
-	a.forget()
-	out := a.present(ctx, v)
-	out.Location = ""
-	return out, nil
+type requestKey struct{}
+
+// named lets a handler write down by which request it did something.
+func named(ctx huma.Context, next func(huma.Context)) {
+	next(huma.WithValue(ctx, requestKey{}, requestID(humagin.Unwrap(ctx))))
 }
 
-// sync goes on when the client hangs up: one that was cut would leave the sale closed.
-func (a *API) sync(ctx context.Context, id seckill.VoucherID) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), syncMax)
-	defer cancel()
-	return a.books.Sync(ctx, id)
-}
-
-func (a *API) present(ctx context.Context, v seckill.Voucher) *voucherOutput {
-	body := viewVoucher(a.withLeft(ctx, []seckill.Voucher{v})[0], a.now())
-	return &voucherOutput{Location: "/api/v1/vouchers/" + v.ID.String(), Body: body}
+// deed is what the caller does, for the log.
+func deed(ctx context.Context, action seckill.Action, v seckill.VoucherID, detail map[string]any) seckill.Deed {
+	request, _ := ctx.Value(requestKey{}).(string)
+	d := seckill.Deed{Actor: caller(ctx).User, Action: action, Voucher: v, Request: request}
+	if len(detail) > 0 {
+		d.Detail, _ = json.Marshal(detail) // texts and numbers: it cannot fail
+	}
+	return d
 }
 
 // patient lets an answer take as long as a sync may.
 func patient(ctx huma.Context, next func(huma.Context)) {
 	deadline(ctx, syncMax+time.Second)
 	next(ctx)
+}
+
+// lasting is for what goes on when the client hangs up: a sync that was cut would leave the
+// sale closed, and a change would be left in one store.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), syncMax)
 }
 
 func wholeMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -21,6 +21,15 @@ type sale interface {
 	stock
 	queue
 	announcer
+	judge
+	graves
+}
+
+// ledger keeps both stores in agreement.
+type ledger interface {
+	keeper
+	auditor
+	replayer
 }
 
 // Deps are what an API needs; all of them.
@@ -30,7 +39,9 @@ type Deps struct {
 	Sale     sale
 	Orders   orders
 	Vouchers vouchers
-	Books    syncer
+	Books    ledger
+	Deeds    deeds
+	IDs      ids
 	Life     life
 	Giver    giver
 	Meter    *obs.Admission
@@ -48,7 +59,9 @@ type API struct {
 	sale     sale
 	orders   orders
 	vouchers vouchers
-	books    syncer
+	books    ledger
+	deeds    deeds
+	ids      ids
 	life     life
 	giver    giver
 	meter    *obs.Admission
@@ -73,7 +86,7 @@ type API struct {
 func New(d Deps) *API {
 	a := &API{
 		auth: d.Auth, gate: d.Gate, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
-		books: d.Books, life: d.Life, giver: d.Giver, meter: d.Meter, log: d.Log, now: d.Now,
+		books: d.Books, deeds: d.Deeds, ids: d.IDs, life: d.Life, giver: d.Giver, meter: d.Meter, log: d.Log, now: d.Now,
 		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(), names: newNames(),
 	}
 	a.voucher = newMemo(d.Now, a.loadVoucher)

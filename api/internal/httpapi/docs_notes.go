@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -58,6 +59,26 @@ func withStatus(s seckill.Status) orderView {
 	return view
 }
 
+var (
+	exampleDeed = deedView{
+		ID: "17", At: exampleStored, Actor: 1, Action: seckill.VoucherChanged, VoucherID: exampleVoucher,
+		RequestID: exampleRequest, Detail: json.RawMessage(`{"total":[100,150]}`),
+	}
+	exampleDead = deadView{
+		ID: "1764500000000-0", Original: "1764499999000-0", Reason: seckill.ReasonWornOut, BuriedAt: exampleStored, Attempts: 11,
+		OrderID: exampleOrder, UserID: exampleUser, VoucherID: exampleVoucher,
+		Fields: []string{"id", exampleOrder.String(), "userId", exampleUser.String(), "voucherId", exampleVoucher.String()},
+	}
+	exampleAudit = auditView{
+		Report: seckill.Report{
+			Voucher: exampleVoucher, Drift: []seckill.Finding{}, Waiting: 3,
+			Redis: seckill.RedisBooks{State: "open", Total: 100, Stock: 37, Buyers: 63, Tickets: 63, Version: 3},
+			SQL:   seckill.SQLBooks{Total: 100, Stock: 40, ByStatus: map[seckill.Status]int64{seckill.Created: 60}, Version: 3},
+		},
+		Balanced: true,
+	}
+)
+
 // notes has a row for each operation, by its id.
 var notes = map[string]note{
 	"listVouchers": {
@@ -68,7 +89,7 @@ var notes = map[string]note{
 	"getVoucher": {
 		tag:   "Sale",
 		text:  "One voucher with its window, the units left and the server's clock for a countdown.",
-		good:  map[int]told{200: {text: "The voucher", body: exampleView}},
+		good:  map[int]told{200: {text: "The voucher", body: exampleView, headers: []string{"ETag"}}},
 		codes: []seckill.Code{seckill.VoucherNotFound},
 	},
 	"buy": {
@@ -129,19 +150,74 @@ var notes = map[string]note{
 	},
 	"createVoucher": {
 		tag: "Administration",
-		text: "Puts units on sale. The voucher exists once this answers; if Redis was away, the first buyer has it loaded. " +
+		text: "Puts units on sale. The voucher exists once this answers; if Redis was away, the first buyer has it loaded, or a worker before. " +
 			"A repeat with the same Idempotency-Key gets the voucher that is there; the same key with another voucher is a CONFLICT.",
 		body: newVoucher{
 			Title: "Tea set", Price: 9900, Currency: "CNY", Total: 100,
 			BeginsAt: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC), EndsAt: time.Date(2026, 6, 1, 14, 0, 0, 0, time.UTC),
 		},
-		good:  map[int]told{201: {text: "The voucher as it was created", body: exampleView, headers: []string{"Location"}}},
+		good:  map[int]told{201: {text: "The voucher as it was created", body: exampleView, headers: []string{"Location", "ETag"}}},
 		codes: []seckill.Code{seckill.Conflict},
+	},
+	"changeVoucher": {
+		tag: "Administration",
+		text: "Changes what the body names, and nothing else. Buyers on every node meet it within a second, and a sale is not closed for it. " +
+			"With If-Match it is made to that version alone; without it, of two changes at once the slower one is STALE. " +
+			"A total may not go below what is held, queued orders included. A sale that has begun may be put off, and one that is over opened again. " +
+			"UNAVAILABLE with a version in its detail: the change is stored and not in force yet; the same request without If-Match completes it, and workers do within minutes.",
+		body:  voucherChange{Total: new(int64(150))},
+		good:  map[int]told{200: {text: "The voucher as it is now", body: exampleView, headers: []string{"ETag"}}},
+		codes: []seckill.Code{seckill.VoucherNotFound, seckill.BelowSold, seckill.PreconditionFailed, seckill.Outdated, seckill.NotReady},
+	},
+	"closeVoucher": {
+		tag: "Administration",
+		text: "Ends the sale at this moment, by the clock that judges its window. Orders that were accepted stay. " +
+			"One that has not begun is over without having begun. Safe to repeat: a sale that is over stays as it is. PATCH endsAt opens it again.",
+		good:  map[int]told{200: {text: "The voucher, ended", body: exampleView, headers: []string{"ETag"}}},
+		codes: []seckill.Code{seckill.VoucherNotFound, seckill.Outdated, seckill.NotReady},
+	},
+	"auditVoucher": {
+		tag:   "Administration",
+		text:  "Compares Redis and SQL user by user and changes nothing. It may be run while the sale runs: what is under way is no drift.",
+		good:  map[int]told{200: {text: "The books", body: exampleAudit}},
+		codes: []seckill.Code{seckill.VoucherNotFound},
+	},
+	"listAdminVouchers": {
+		tag:  "Administration",
+		text: "Vouchers by id, a page at a time, each with what is sold, its version and its epoch.",
+		good: map[int]told{200: {text: "A page of vouchers", body: adminVoucherPage{Items: []adminVoucher{{exampleView, 60, 3, 2}}, Next: exampleVoucher}}},
+	},
+	"listDeeds": {
+		tag: "Administration",
+		text: "What admins did over HTTP, newest first, a page at a time. A creation or change is here if it was made, and only then; " +
+			"sync, replay and drop are written down before they are tried.",
+		good: map[int]told{200: {text: "A page of the log", body: deedPage{Items: []deedView{exampleDeed}, Next: exampleDeed.ID}}},
+	},
+	"listDead": {
+		tag:  "Administration",
+		text: "The messages that could not be stored, oldest first in each partition, a page at a time.",
+		good: map[int]told{200: {text: "A page of messages", body: deadPage{Items: []deadView{exampleDead}, Next: exampleDead.ID}}},
+	},
+	"replayDead": {
+		tag: "Administration",
+		text: "Admits the user of a message anew under a new order id, as if they bought now, and drops the message. " +
+			"It stays where the voucher is sold out, not on sale or gone, where its user holds an order (CONFLICT), or where no user can be read (CONFLICT). A repeat makes no second order.",
+		good: map[int]told{202: {text: "The new order is accepted and will be stored", body: exampleBought, headers: []string{"Location"}}},
+		codes: []seckill.Code{
+			seckill.DeadNotFound, seckill.VoucherNotFound, seckill.Conflict,
+			seckill.SoldOut, seckill.NotStarted, seckill.Ended, seckill.NotReady,
+		},
+	},
+	"dropDead": {
+		tag:   "Administration",
+		text:  "Deletes a message for ever. What it said is in the answer, and stays in the log.",
+		good:  map[int]told{200: {text: "The message that is gone", body: exampleDead}},
+		codes: []seckill.Code{seckill.DeadNotFound},
 	},
 	"syncVoucher": {
 		tag:   "Administration",
 		text:  "Rebuilds the voucher's keys in Redis from SQL and the orders that wait. Its sale is closed for that moment; orders in flight stay. Safe to repeat.",
-		good:  map[int]told{200: {text: "The voucher, rebuilt", body: exampleView}},
+		good:  map[int]told{200: {text: "The voucher, rebuilt", body: exampleView, headers: []string{"ETag"}}},
 		codes: []seckill.Code{seckill.VoucherNotFound, seckill.NotReady, seckill.Outdated},
 	},
 }
@@ -161,7 +237,8 @@ var words = map[string]word{
 	"voucherId":       {text: "Voucher id, canonical decimal", pattern: idPattern, example: exampleVoucher.String()},
 	"userId":          {text: "User id, canonical decimal", pattern: idPattern, example: exampleUser.String()},
 	"nextCursor":      {pattern: idPattern, example: exampleOrder.String()},
-	"next":            {pattern: idPattern, example: exampleVoucher.String()},
+	"next":            {example: exampleVoucher.String()},
+	"id":              {example: exampleDead.ID},
 	"cursor":          {text: "Where the page begins: what the page before ended with", example: exampleVoucher.String()},
 	"limit":           {text: "How many at most", example: 50},
 	"wait":            {example: "10s"},

@@ -31,6 +31,7 @@ var (
 
 // shop stands in for Redis, SQL and the books: what a test does not set is empty and works.
 type shop struct {
+	office
 	admit    func(ctx context.Context, o seckill.Order) (seckill.Admission, error)
 	tickets  func(u seckill.UserID, vs []seckill.VoucherID) (map[seckill.VoucherID]seckill.OrderID, error)
 	left     func(vs []seckill.VoucherID) (map[seckill.VoucherID]int64, error)
@@ -140,18 +141,22 @@ type rig struct {
 	clock *clock
 	log   *bytes.Buffer // read it only when the API is quiet
 	reg   *prometheus.Registry
+	meter *obs.Admission
 }
 
 func (s *shop) openAt(t testing.TB, c *clock) *rig { return s.openWith(t, c, nil) }
 
 // openTo opens to the pages of some origins.
-func (s *shop) openTo(t testing.TB, origins []string) *rig { return s.openWith(t, newClock(noon), origins) }
+func (s *shop) openTo(t testing.TB, origins []string) *rig {
+	return s.openWith(t, newClock(noon), origins)
+}
 
 func (s *shop) openWith(t testing.TB, c *clock, origins []string) *rig {
 	r := &rig{t: t, clock: c, log: new(bytes.Buffer), reg: prometheus.NewRegistry()}
+	r.meter = obs.NewAdmission(r.reg)
 	r.api = httpapi.New(httpapi.Deps{
-		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s, Life: s, Giver: s,
-		Meter: obs.NewAdmission(r.reg), Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
+		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s, Deeds: s, IDs: s, Life: s, Giver: s,
+		Meter: r.meter, Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
 		CORSOrigins: origins,
 	})
 	t.Cleanup(r.api.Close)

@@ -38,17 +38,7 @@ func (a *API) register() {
 		OperationID: "getVoucher", Method: http.MethodGet, Path: "/api/v1/vouchers/{voucherId}",
 		Summary: "A voucher",
 	}, a.getVoucher)
-	huma.Register(api, huma.Operation{
-		OperationID: "createVoucher", Method: http.MethodPost, Path: "/api/v1/admin/vouchers",
-		Summary: "Create a voucher and load it into Redis", Security: bearer,
-		DefaultStatus: http.StatusCreated, MaxBodyBytes: limitedElsewhere,
-		Middlewares: huma.Middlewares{a.adminOnly, patient},
-	}, a.createVoucher)
-	huma.Register(api, huma.Operation{
-		OperationID: "syncVoucher", Method: http.MethodPost, Path: "/api/v1/admin/vouchers/{voucherId}/sync",
-		Summary: "Rebuild a voucher in Redis from SQL", Security: bearer,
-		Middlewares: huma.Middlewares{a.adminOnly, patient},
-	}, a.syncVoucher)
+	a.routeAdmin(api)
 	a.describe() // the last: it completes what was registered
 	a.routeDocs()
 }

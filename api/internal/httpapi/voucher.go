@@ -47,6 +47,7 @@ type voucherInput struct {
 
 type voucherOutput struct {
 	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
 	Body     voucherView
 }
 
@@ -71,7 +72,7 @@ func (a *API) getVoucher(ctx context.Context, in *voucherInput) (*voucherOutput,
 	if err != nil {
 		return nil, err
 	}
-	return &voucherOutput{Body: viewVoucher(v, a.now())}, nil
+	return &voucherOutput{ETag: etag(v.Version), Body: viewVoucher(v, a.now())}, nil
 }
 
 // page names one page of the list: what comes after an id.
@@ -81,13 +82,11 @@ type page struct {
 }
 
 func (a *API) listVouchers(ctx context.Context, in *vouchersInput) (*vouchersOutput, error) {
-	p := page{limit: in.Limit}
-	if in.Cursor != "" {
-		var err error
-		if p.after, err = seckill.ParseVoucherID(in.Cursor); err != nil {
-			return nil, invalid("cursor is not the next of an earlier page.")
-		}
+	after, err := voucherCursor(in.Cursor)
+	if err != nil {
+		return nil, err
 	}
+	p := page{after, in.Limit}
 	list, err := a.pages.get(ctx, p)
 	if err != nil {
 		return nil, err
@@ -102,6 +101,20 @@ func (a *API) listVouchers(ctx context.Context, in *vouchersInput) (*vouchersOut
 		body.Items = append(body.Items, viewVoucher(v, now))
 	}
 	return &vouchersOutput{Body: body}, nil
+}
+
+var badCursor = invalid("cursor is not the next of an earlier page.")
+
+// voucherCursor is the voucher after which a page begins, 0 for the first page.
+func voucherCursor(s string) (seckill.VoucherID, error) {
+	if s == "" {
+		return 0, nil
+	}
+	id, err := seckill.ParseVoucherID(s)
+	if err != nil {
+		return 0, badCursor
+	}
+	return id, nil
 }
 
 func (a *API) loadVoucher(ctx context.Context, id seckill.VoucherID) (shown, error) {
