@@ -220,6 +220,7 @@ func describeParam(p *huma.Param) {
 // describeFields does the same for the fields of a schema.
 func describeFields(name string, s *huma.Schema) {
 	for field, schema := range s.Properties {
+		schema.PatternDescription = "" // huma's own word; what it says to callers is compiled by now
 		if name == "Problem" && field == "code" {
 			schema.Enum = codeNames()
 		}

@@ -27,10 +27,23 @@ async function buy(buyer: Client): Promise<string> {
 }
 
 const kept = await buy(alice!);
+const given = await buy(bob!);
 const again = must("again", await alice!.POST("/api/v1/vouchers/{voucherId}/orders", { params: { path: { voucherId } } }));
 const voucher = must("voucher", await alice!.GET("/api/v1/vouchers/{voucherId}", { params: { path: { voucherId } } }));
 
+const paid = must("pay", await till!.POST("/api/v1/orders/{orderId}/pay", {
+  params: { path: { orderId: kept } },
+  body: { reference: "stranger-1", amount: voucher.price },
+}));
+const cancelled = must("cancel", await bob!.POST("/api/v1/orders/{orderId}/cancel", { params: { path: { orderId: given } } }));
+
 // A refusal is typed, too: its code is one of those described.
+const late = await alice!.POST("/api/v1/orders/{orderId}/cancel", { params: { path: { orderId: kept } } });
 const missing = await bob!.GET("/api/v1/orders/{orderId}", { params: { path: { orderId: kept } } });
 
-console.log(JSON.stringify({ kept, repeated: again.repeated === true && again.orderId === kept, title: voucher.title, missing: missing.error?.code }));
+console.log(JSON.stringify({
+  kept,
+  repeated: again.repeated === true && again.orderId === kept,
+  statuses: [paid.status, cancelled.status],
+  refusals: [late.error?.code, missing.error?.code],
+}));
