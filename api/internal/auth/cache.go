@@ -21,7 +21,7 @@ type entry struct {
 }
 
 func newCache(size int) *cache {
-	return &cache{max: size, entries: make(map[[sha256.Size]byte]entry)}
+	return &cache{max: size, entries: make(map[[sha256.Size]byte]entry, size)}
 }
 
 // get finds a token that has not expired by now.
