@@ -37,6 +37,7 @@ type shop struct {
 	left     func(vs []seckill.VoucherID) (map[seckill.VoucherID]int64, error)
 	order    func(id seckill.OrderID) (seckill.Order, error)
 	rows     []seckill.Order // of SQL, for what asks for more than one
+	looked   func()          // after Rows has looked
 	voucher  func(id seckill.VoucherID) (seckill.Voucher, error)
 	vouchers func(after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
 	create   func(v seckill.Voucher, key string) (seckill.Voucher, bool, error)
@@ -79,6 +80,9 @@ func (s *shop) Rows(_ context.Context, ids []seckill.OrderID) (map[seckill.Order
 		if slices.Contains(ids, o.ID) {
 			found[o.ID] = o
 		}
+	}
+	if s.looked != nil {
+		s.looked()
 	}
 	return found, nil
 }
