@@ -57,14 +57,16 @@ type answer struct {
 	location string
 	body     struct {
 		VoucherID, OrderID, UserID, Code string
+		State                            string // of a voucher
 		Status                           any // of an order, or a number of a problem
+		State                            string
 		Left                             int64
-		Repeated                         bool
+		Repeated, AtRest                 bool
 	}
 }
 
-// do makes a call as a user; user 0 has no token.
-func (s *sale) do(method, path, body string, user seckill.UserID, role string) (a answer) {
+// do makes a call as a user; user 0 has no token. Headers are name, value, name, value.
+func (s *sale) do(method, path, body string, user seckill.UserID, role string, headers ...string) (a answer) {
 	s.t.Helper()
 	req := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
 	if user != 0 {
@@ -72,6 +74,14 @@ func (s *sale) do(method, path, body string, user seckill.UserID, role string) (
 		require.NoError(s.t, err)
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return s.serve(req)
+}
+
+func (s *sale) serve(req *http.Request) (a answer) {
+	s.t.Helper()
 	w := httptest.NewRecorder()
 	s.api.Handler().ServeHTTP(w, req)
 	require.NoError(s.t, json.Unmarshal(w.Body.Bytes(), &a.body), w.Body.String())
