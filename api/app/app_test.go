@@ -57,7 +57,6 @@ type answer struct {
 	location string
 	body     struct {
 		VoucherID, OrderID, UserID, Code string
-		State                            string // of a voucher
 		Status                           any // of an order, or a number of a problem
 		State                            string
 		Left                             int64
@@ -77,11 +76,6 @@ func (s *sale) do(method, path, body string, user seckill.UserID, role string, h
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	return s.serve(req)
-}
-
-func (s *sale) serve(req *http.Request) (a answer) {
-	s.t.Helper()
 	w := httptest.NewRecorder()
 	s.api.Handler().ServeHTTP(w, req)
 	require.NoError(s.t, json.Unmarshal(w.Body.Bytes(), &a.body), w.Body.String())

@@ -66,17 +66,21 @@ func late(ctx context.Context, tx *sqlx.Tx, row orderRow, p seckill.Payment, now
 	switch row.Status {
 	case seckill.Paid:
 		return "", repeated(ctx, tx, row, p)
-	case seckill.Created: // stored between the two statements
+	case seckill.Rejected:
+		return seckill.CodeRejected, keepLate(ctx, tx, row.ID, p, now)
+	case seckill.Cancelled:
+		return seckill.CodeCancelled, keepLate(ctx, tx, row.ID, p, now)
+	default: // stored between the two statements
 		return seckill.CodeQueued, nil
 	}
-	fresh, err := claimReference(ctx, tx, row.ID, p, now)
+}
+
+func keepLate(ctx context.Context, tx *sqlx.Tx, id seckill.OrderID, p seckill.Payment, now int64) error {
+	fresh, err := claimReference(ctx, tx, id, p, now)
 	if err == nil && fresh {
-		err = insertPayment(ctx, tx, "late_payment", row.ID, p, now)
+		err = insertPayment(ctx, tx, "late_payment", id, p, now)
 	}
-	if row.Status == seckill.Rejected {
-		return seckill.CodeRejected, err
-	}
-	return seckill.CodeCancelled, err
+	return err
 }
 
 // repeated accepts the payment that has paid this order, and no other.
