@@ -123,7 +123,7 @@ func TestDropDead(t *testing.T) {
 	path := deadPath + "/" + id.String() + "/drop"
 	requireCode(t, r.do("POST", path, "", as(t, 7, auth.Admin)...), 503, seckill.Unavailable)
 	require.Len(t, s.dead, 1, "nothing is done that is not logged")
-	s.office.log = nil
+	s.log = nil
 	requireAnswer(t, deadBody, r, "POST", path, 200)
 	require.Empty(t, s.dead)
 	require.Equal(t, seckill.DeadDropped, s.deeds[0].Action)

@@ -203,6 +203,6 @@ func TestVoucherCarriesItsVersion(t *testing.T) {
 	require.Equal(t, `"1"`, r.do("GET", "/api/v1/vouchers/1001", "").Header().Get("ETag"))
 	require.Equal(t, `"1"`, r.do("POST", syncPath, "", as(t, 1, auth.Admin)...).Header().Get("ETag"))
 	require.Equal(t, seckill.VoucherSynced, s.deeds[0].Action)
-	s.office.log = func() error { return down }
+	s.log = func() error { return down }
 	requireCode(t, r.do("POST", syncPath, "", as(t, 1, auth.Admin)...), 503, seckill.Unavailable)
 }
