@@ -3,10 +3,14 @@
 package release
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
@@ -16,6 +20,7 @@ import (
 const (
 	every   = time.Second
 	pageMax = 500 // orders in one sweep
+	abreast = 8   // orders given back at the same time
 )
 
 type ledger interface {
@@ -68,17 +73,30 @@ func (r *Releaser) sweep(ctx context.Context) (full bool, err error) {
 }
 
 // giveBackAll goes on past an order that fails by itself, and stops where nothing answers.
+// Several go abreast: the orders of a sale's first second expire in the same second.
 func (r *Releaser) giveBackAll(ctx context.Context, due []seckill.Order) (done []seckill.OrderID, fault error) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(abreast)
+	var mu sync.Mutex
 	for _, o := range due {
-		err := r.giver.GiveBack(ctx, o)
-		if err == nil {
-			done = append(done, o.ID)
-			continue
-		}
-		fault = err
-		if errors.Is(err, seckill.Unavailable) {
+		if ctx.Err() != nil {
 			break
 		}
+		g.Go(func() error {
+			err := r.giver.GiveBack(ctx, o)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				done = append(done, o.ID)
+				return nil
+			}
+			fault = cmp.Or(fault, err)
+			if errors.Is(err, seckill.Unavailable) {
+				return err // ends the others
+			}
+			return nil
+		})
 	}
+	_ = g.Wait() // fault says what went wrong
 	return done, fault
 }
