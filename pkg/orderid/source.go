@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,16 +17,17 @@ const (
 
 	blockDefault = 1000
 
-	// lostGap is how far above the largest stored sequence a lost counter starts again. It is
-	// more than all that can be given out and not stored: the blocks of all processes, and
+	// lostGap is how far above all that is known a counter goes on that was lost or set back. It
+	// is more than all that can be given out and not be known: the blocks of all processes, and
 	// the orders that wait in the stream.
 	lostGap = 1 << 24
 )
 
 // counter gives out the sequences of a day, each once.
 type counter interface {
-	// TakeSequence reserves last-n+1..last of the day, "20060102". A day without a counter
-	// is NotReady if floor < 0; else its counter begins at floor.
+	// TakeSequence reserves last-n+1..last of the day, "20060102". A day without a counter, or
+	// with one that may have been set back, is NotReady if floor < 0, with the last that it
+	// knows; else its counter goes on from floor.
 	TakeSequence(ctx context.Context, day string, n, floor int64) (last int64, err error)
 	// Generation changes when the counter may have forgotten what it gave out.
 	Generation() uint64
@@ -171,7 +173,7 @@ func (s *Source) take(ctx context.Context, day int64) (*block, error) {
 	name := Time(compose(day*daySeconds, 0)).Format("20060102")
 	last, err := s.counter.TakeSequence(ctx, name, s.size, -1)
 	if errors.Is(err, seckill.NotReady) {
-		last, err = s.takeAbove(ctx, day, name)
+		last, err = s.takeAbove(ctx, day, name, last)
 	}
 	if err != nil {
 		return nil, fault(seckill.CodeOf(err), err)
@@ -185,14 +187,16 @@ func (s *Source) take(ctx context.Context, day int64) (*block, error) {
 	return b, nil
 }
 
-// takeAbove begins the counter of a day anew: the day's first, or one that was lost.
-func (s *Source) takeAbove(ctx context.Context, day int64, name string) (int64, error) {
+// takeAbove goes on far above all that is known: the day's first block, or that of a counter
+// that was lost or set back. How far is left to chance, too: where that happens twice in one
+// second, SQL may know no more the second time.
+func (s *Source) takeAbove(ctx context.Context, day int64, name string, known int64) (int64, error) {
 	from, to := bounds(day)
 	highest, err := s.ledger.MaxSequence(ctx, from, to)
 	if err != nil {
 		return 0, err
 	}
-	return s.counter.TakeSequence(ctx, name, s.size, highest+lostGap)
+	return s.counter.TakeSequence(ctx, name, s.size, max(known, highest)+lostGap+rand.Int64N(lostGap))
 }
 
 func fault(code seckill.Code, err error) error {

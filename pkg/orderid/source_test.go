@@ -3,6 +3,7 @@ package orderid_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -24,6 +25,7 @@ const lostGap = 1 << 24
 type tally struct {
 	mu         sync.Mutex
 	days       map[string]int64
+	setBack    bool // since the last call with a floor
 	calls      atomic.Int64
 	generation atomic.Uint64
 	before     func(ctx context.Context) error // runs at the start of each call
@@ -42,11 +44,11 @@ func (c *tally) TakeSequence(ctx context.Context, day string, n, floor int64) (i
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.days[day]; !ok {
+	if _, ok := c.days[day]; !ok || c.setBack {
 		if floor < 0 {
-			return 0, seckill.NotReady
+			return c.days[day], seckill.NotReady
 		}
-		c.days[day] = floor
+		c.days[day], c.setBack = floor, false
 	}
 	c.days[day] += n
 	return c.days[day], nil
@@ -198,6 +200,21 @@ func TestNextWhenTheCounterIsLost(t *testing.T) {
 	for _, id := range after {
 		require.Greater(t, orderid.Sequence(id), highest+lostGap-1, "far above what was stored")
 	}
+}
+
+// Redis came back with a counter of half a minute ago, and SQL stored none of the ids since.
+func TestNextWhenTheCounterIsSetBack(t *testing.T) {
+	c, at := newTally(), newClock(noon, 0)
+	o := orderid.Options{Now: at.now}
+	a, b := orderid.New(c, stored{}, o), orderid.New(c, stored{}, o)
+	first := take(t, 1, 10, a)
+	old := maps.Clone(c.days)
+	before := take(t, 2, 1500, a, b)
+
+	c.days, c.setBack = old, true
+	c.generation.Add(1)
+	after := take(t, 2, 1500, b, a)
+	requireUnique(t, slices.Concat(first, before, after))
 }
 
 func TestNextDropsItsBlockWithTheGeneration(t *testing.T) {

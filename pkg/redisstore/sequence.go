@@ -13,26 +13,31 @@ import (
 const sequenceTTL = 7 * 24 * time.Hour
 
 // TakeSequence reserves n order id numbers of a UTC day, yyyyMMdd: last-n+1 to last. A
-// missing counter is created at floor; with a negative floor it is NotReady instead, so
-// that the caller can find out where a lost one must start.
+// counter that is missing, or was last used on another server or in an earlier life of this
+// one, may have given out more than it knows: it goes on from floor. With a negative floor
+// that is NotReady instead, with the last number that is known.
 func (s *Store) TakeSequence(ctx context.Context, day string, n, floor int64) (last int64, err error) {
 	const op = "redisstore.TakeSequence"
 	from := ""
 	if floor >= 0 {
 		from = strconv.FormatInt(floor, 10)
 	}
-	reply, err := lua.Sequence.Run(ctx, s.db, []string{s.keys.sequence(day)}, n, from, int(sequenceTTL.Seconds())).StringSlice()
+	reply, err := lua.Sequence.Run(ctx, s.db, []string{s.keys.sequence(day), s.keys.sequenceRun(day)}, n, from, int(sequenceTTL.Seconds())).StringSlice()
 	if err != nil {
 		return 0, fault(op, err)
 	}
 	tag, rest := head(reply)
-	if tag == "MISSING" {
-		return 0, &seckill.Error{Op: op, Code: seckill.NotReady}
+	if len(rest) == 1 {
+		last, err = strconv.ParseInt(rest[0], 10, 64)
 	}
-	if tag == "TAKEN" && len(rest) == 1 {
-		if last, err = strconv.ParseInt(rest[0], 10, 64); err == nil {
-			return last, nil
-		}
+	switch {
+	case err != nil || len(rest) != 1:
+		return 0, foreign(op, reply)
+	case tag == "DOUBTFUL":
+		return last, &seckill.Error{Op: op, Code: seckill.NotReady}
+	case tag == "TAKEN":
+		return last, nil
+	default:
+		return 0, foreign(op, reply)
 	}
-	return 0, foreign(op, reply)
 }

@@ -148,17 +148,50 @@ func (e serverError) RedisError()   {}
 
 func TestSequence(t *testing.T) {
 	s, c := open(t)
-	_, err := s.TakeSequence(t.Context(), "20260101", 100, -1)
+	const day, key = "20260101", "icr:order:20260101"
+	known, err := s.TakeSequence(t.Context(), day, 100, -1)
 	require.ErrorIs(t, err, seckill.NotReady)
-	require.Zero(t, c.Exists(t.Context(), "icr:order:20260101").Val())
+	require.Zero(t, known)
+	require.Zero(t, c.Exists(t.Context(), key).Val())
 	for i, want := range []int64{5100, 5200, 5300} {
-		last, err := s.TakeSequence(t.Context(), "20260101", 100, []int64{5000, -1, 9000}[i])
+		last, err := s.TakeSequence(t.Context(), day, 100, []int64{5000, -1, 9000}[i])
 		require.NoError(t, err)
 		require.Equal(t, want, last)
 	}
-	require.Positive(t, c.TTL(t.Context(), "icr:order:20260101").Val())
-	require.NoError(t, c.Set(t.Context(), "icr:order:20260102", "9007199254740993", 0).Err())
-	last, err := s.TakeSequence(t.Context(), "20260102", 1, -1)
+	require.Positive(t, c.TTL(t.Context(), key).Val())
+	require.Positive(t, c.TTL(t.Context(), "{"+key+"}:run").Val())
+	require.NoError(t, c.Set(t.Context(), key, "9007199254740993", 0).Err())
+	last, err := s.TakeSequence(t.Context(), day, 1, -1)
 	require.NoError(t, err)
 	require.Equal(t, strconv.Itoa(9007199254740994), strconv.FormatInt(last, 10))
+}
+
+// A server that comes back after a crash may have a counter that is older than the numbers
+// which were given out by it.
+func TestSequenceAfterTheServerCameBack(t *testing.T) {
+	server := redistest.NewWith(t, redistest.Options{AOF: "always"})
+	s, err := Open(t.Context(), Options{Addrs: []string{server.Addr()}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	const day = "20260101"
+	_, err = s.TakeSequence(t.Context(), day, 100, 5000)
+	require.NoError(t, err)
+
+	require.NoError(t, server.Restart())
+	require.Eventually(t, func() bool { return s.Ping(t.Context()) == nil }, 10*time.Second, time.Millisecond) // its old connections are closed
+	known, err := s.TakeSequence(t.Context(), day, 100, -1)
+	require.ErrorIs(t, err, seckill.NotReady)
+	require.EqualValues(t, 5100, known)
+	last, err := s.TakeSequence(t.Context(), day, 100, 9000)
+	require.NoError(t, err)
+	require.EqualValues(t, 9100, last)
+	last, err = s.TakeSequence(t.Context(), day, 100, -1)
+	require.NoError(t, err)
+	require.EqualValues(t, 9200, last, "it is trusted again")
+
+	require.NoError(t, server.Restart())
+	require.Eventually(t, func() bool { return s.Ping(t.Context()) == nil }, 10*time.Second, time.Millisecond)
+	last, err = s.TakeSequence(t.Context(), day, 100, 1000)
+	require.NoError(t, err)
+	require.EqualValues(t, 9300, last, "never back to a floor")
 }
