@@ -100,6 +100,9 @@ func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
 // Pid is the process id of the server's present life, to freeze or limit it by.
 func (s *Server) Pid() int { return s.child.process.Pid }
 
+// Shutdown ends the server in good order. Its data stay for Restart.
+func (s *Server) Shutdown() error { return s.end(syscall.SIGTERM) }
+
 // Restart starts the server again, on the same data and the same addresses. One that
 // still runs is shut down first.
 func (s *Server) Restart() error {

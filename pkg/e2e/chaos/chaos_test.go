@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	units    = 250
 	users    = 450
 	graceMax = 4 * time.Second  // in which buyers end their business after the faults
 	restMax  = 45 * time.Second // far more than it takes for all to come to rest
@@ -35,9 +34,9 @@ type outcome struct {
 func round(t *testing.T, p plan, bin string) (o outcome) {
 	began := time.Now()
 	w := newWorld(t, p, bin)
-	voucher, err := w.create(units)
+	voucher, err := w.create(p.units)
 	require.NoError(t, err)
-	c := &crowd{w: w, voucher: voucher, total: units}
+	c := &crowd{w: w, voucher: voucher, total: p.units}
 	w.began = time.Now()
 
 	shopping, cancel := context.WithCancel(t.Context())

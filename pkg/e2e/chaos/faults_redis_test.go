@@ -16,7 +16,7 @@ import (
 
 // redisFaults strike Redis itself, or what it keeps.
 var redisFaults = []*fault{
-	{name: "redis-kill", modes: single, forgets: []mode{bare}, brk: killRedis},
+	{name: "redis-kill", modes: single, forgets: []mode{bare, everysec}, brk: killRedis}, // a flush that takes long keeps back what was answered, up to two seconds,
 	{name: "redis-restart", modes: single, forgets: []mode{bare}, brk: restartRedis},
 	{name: "redis-power", modes: []mode{everysec}, forgets: []mode{everysec}, brk: cutPower},
 	{name: "redis-freeze", modes: single, brk: freezeRedis},

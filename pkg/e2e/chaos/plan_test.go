@@ -40,6 +40,7 @@ type step struct {
 type plan struct {
 	seed    uint64
 	redis   mode
+	units   int
 	forgets bool // Redis may forget orders that it accepted: then, and only then, some may be gone
 	clock   bool // one api runs by a clock of its own
 	steps   []step
@@ -56,7 +57,7 @@ const (
 // draw makes the plan of a seed from the faults that are wanted.
 func draw(seed uint64, wanted []*fault) plan {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := plan{seed: seed, redis: pick(r, modesOf(wanted))}
+	p := plan{seed: seed, redis: pick(r, modesOf(wanted)), units: pick(r, []int{250, 250, 250, 600})}
 	wanted = slices.DeleteFunc(slices.Clone(wanted), func(f *fault) bool { return !f.fits(p.redis) })
 	// Most rounds must not forget: what they promise is more, and so they find more.
 	keep := slices.DeleteFunc(slices.Clone(wanted), func(f *fault) bool { return slices.Contains(f.forgets, p.redis) })
@@ -101,7 +102,7 @@ func pick[T any](r *rand.Rand, ts []T) T { return ts[r.IntN(len(ts))] }
 
 func (p plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, Redis %s", p.seed, p.redis)
+	fmt.Fprintf(&b, "seed %d, %d units, Redis %s", p.seed, p.units, p.redis)
 	if p.forgets {
 		b.WriteString(", may forget")
 	}
