@@ -6,14 +6,15 @@ TAGS  := -tags nomsgpack
 TOOLS := $(CURDIR)/.cache/bin
 
 GOLANGCI_VERSION := v2.15.0
+GOVULNCHECK_VERSION := v1.9.0
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 
 # What demo and run take from the command line: make demo BUYERS=5000 STOCK=10
-export BUYERS STOCK WORKERS STACK N ROUNDS CHECK OUT
+export BUYERS STOCK WORKERS STACK N ROUNDS CHECK OUT ONLY CHART SEED FAULTS
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## run a whole sale with nothing but Go; BUYERS= STOCK= WORKERS= STACK=servers change it
@@ -28,7 +29,7 @@ build: ## build api and worker into bin/, static
 	CGO_ENABLED=0 $(GO) build $(TAGS) -o bin/ ./api ./worker
 
 .PHONY: servers
-servers: ## install redis-server, mariadb-server and a C compiler where they are missing
+servers: ## install redis-server, mariadb-server, a C compiler and Node.js where they are missing
 	@deploy/servers.sh
 
 .PHONY: test
@@ -38,6 +39,21 @@ test: servers ## run all tests on private real servers, watched for races
 .PHONY: e2e
 e2e: servers ## run the fault tests at the lengths of the reports, some twenty minutes
 	SECKILL_E2E=full $(GO) test -race $(TAGS) -count=1 -timeout 60m ./pkg/e2e ./worker/app
+
+.PHONY: chaos chaos-mutants
+chaos: servers ## sell while everything fails, and check the law after; ROUNDS= SEED= FAULTS=
+	ROUNDS=$${ROUNDS:-20} $(GO) test $(TAGS) -count=1 -timeout 4h -v -run '^TestChaos$$' ./pkg/e2e/chaos
+chaos-mutants: servers ## plant classic mistakes one at a time: each has to be caught
+	MUTANTS=1 $(GO) test $(TAGS) -count=1 -timeout 1h -v -run '^TestMutants$$' ./pkg/e2e/chaos
+
+.PHONY: fuzz
+fuzz: ## read nonsense for FUZZTIME= (30s) each: tokens, paths, bodies, stream entries
+	@set -e; for t in Header:./api/internal/auth Body:./api/internal/httpapi Path:./api/internal/httpapi Delivery:./pkg/redisstore; do \
+	  $(GO) test $(TAGS) -run '^$$' -fuzz "^Fuzz$${t%%:*}$$" -fuzztime $${FUZZTIME:-30s} $${t#*:}; done
+
+.PHONY: vuln
+vuln: ## look the dependencies up in Go's list of known faults
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) $(TAGS) ./...
 
 .PHONY: bench bench-worker
 bench: servers ## compare ways of selling, ours among them; N= ROUNDS= CHECK=1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests run on, where it is missing: redis-server, mariadbd and a C
-# compiler for the race detector. It starts nothing and needs nothing to be stopped.
+# Installs what the tests run on, where it is missing: redis-server, mariadbd, a C compiler for
+# the race detector, and Node.js for what clients in JavaScript make of the answers. It starts
+# nothing and needs nothing to be stopped.
 set -euo pipefail
 
 # Debian keeps servers where a user's PATH does not look.
@@ -12,6 +13,7 @@ missing=()
 have redis-server || missing+=(redis)
 have mariadbd || have mysqld || missing+=(mariadb)
 have cc || have gcc || have clang || missing+=(cc)
+have node && have npm || missing+=(node)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 as_root() {
@@ -31,11 +33,14 @@ names() {
       "apt redis") echo redis-server ;;
       "apt mariadb") echo mariadb-server ;;
       "apt cc") echo gcc libc6-dev ;;
+      "apt node") echo nodejs npm ;;
       "dnf redis") echo redis ;;
       "dnf mariadb") echo mariadb-server ;;
       "dnf cc") echo gcc ;;
+      "dnf node") echo nodejs npm ;;
       "brew redis") echo redis ;;
       "brew mariadb") echo mariadb ;;
+      "brew node") echo node ;;
       "brew cc") echo gcc ;;
     esac
   done
@@ -53,6 +58,6 @@ elif have brew; then
   # shellcheck disable=SC2046
   brew install --quiet $(names brew)
 else
-  echo "servers: install these by hand: ${missing[*]} (redis-server 7.0 or later, MariaDB 10.6 or later, a C compiler)" >&2
+  echo "servers: install these by hand: ${missing[*]} (redis-server 7.0 or later, MariaDB 10.6 or later, a C compiler, Node.js 18 or later with npm)" >&2
   exit 1
 fi
