@@ -25,10 +25,11 @@ type config struct {
 	losses                       uint8
 	kinds                        string // of losses; see loss.go
 
-	mayRefuse bool // an accepted order may end as short or duplicate
-	mayDeny   bool // a holder may be told SOLD_OUT
-	onceShort bool // what is accepted after a short order closed the voucher is never short
-	mistake   mistake
+	mayBeShort  bool // an accepted order may find no unit in SQL
+	mayBeDouble bool // or another live order of its user
+	mayDeny     bool // a holder may be told SOLD_OUT
+	onceShort   bool // what is accepted after a short order closed the voucher is never short
+	mistake     mistake
 }
 
 // machine makes the steps of a configuration.

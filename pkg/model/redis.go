@@ -87,7 +87,10 @@ func (m *machine) adopt(s *state, order int, existing uint8) {
 
 func (m *machine) mark(s *state, user, read, order uint8) {
 	r := &s.redis
-	if !r.sells() && !(m.mistake == markUnbalanced && r.sale == open) || r.ticket[user] != read {
+	if m.mistake == markUnbalanced && r.sale == open {
+		r.stock = r.left() // so that it looks as if they did balance
+	}
+	if !r.sells() || r.ticket[user] != read {
 		return
 	}
 	r.buyers |= 1 << user
@@ -113,13 +116,8 @@ func (m *machine) load(r *redis, token uint8) {
 
 // ours reports whether the sync of this token may write.
 func (m *machine) ours(r *redis, token uint8) bool {
-	switch m.mistake {
-	case syncStaysOpen:
-		return r.token == token
-	case syncWithoutToken:
-		return true
-	}
-	return r.token == token && r.sale == loading
+	closed := r.sale == loading || m.mistake == syncStaysOpen
+	return r.token == token && closed || m.mistake == syncWithoutToken
 }
 
 func fill(r *redis, tickets [usersMax]uint8) {
@@ -163,16 +161,12 @@ func (m *machine) openSale(r *redis, token, total, version uint8) int {
 	return opened
 }
 
-func changeSale(r *redis, total, version uint8) int {
-	if !r.sells() {
-		return notLoaded
+// changeSale refuses an older version, and what does not sell: needsSync tells both.
+func changeSale(r *redis, total, version uint8) {
+	if r.sells() && r.version <= version {
+		r.total, r.version = total, version
+		r.stock = r.left()
 	}
-	if r.version > version {
-		return stale
-	}
-	r.total, r.version = total, version
-	r.stock = r.left()
-	return opened
 }
 
 func cutSale(r *redis, total, version uint8) bool {

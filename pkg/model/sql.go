@@ -35,12 +35,10 @@ func (m *machine) reject(s *state, order int, why uint8) {
 }
 
 // cancel lets an unpaid order die, by its buyer or by time, and takes its unit back.
-func (m *machine) cancel(s *state, order int) bool {
-	if s.sql.row[order] != created || s.writer.locks(order) {
-		return false
+func (m *machine) cancel(s *state, order int) {
+	if s.sql.row[order] == created && !s.writer.locks(order) {
+		m.die(s, order)
 	}
-	m.die(s, order)
-	return true
 }
 
 func (m *machine) die(s *state, order int) {
@@ -50,22 +48,18 @@ func (m *machine) die(s *state, order int) {
 }
 
 // pay makes an order paid; the payment of a dead one is kept apart.
-func (m *machine) pay(s *state, order int) bool {
+func (m *machine) pay(s *state, order int) {
 	q := &s.sql
 	switch {
 	case s.writer.locks(order):
-		return false
 	case q.row[order] == created:
 		m.change(s, order, paid)
-		return true
 	case dead(q.row[order]) && !has(q.late, order):
 		q.late |= 1 << order
 		if m.mistake == lateReturnsUnit {
 			q.stock++
 		}
-		return true
 	}
-	return false
 }
 
 // snapshot raises the epoch: what a worker knew until now is old.

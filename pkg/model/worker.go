@@ -147,7 +147,9 @@ func (m *machine) tryToStore(s *state, w *worker) {
 	case oldEpoch:
 		w.pc = refreshing
 	case noUnit:
-		m.refused("short")
+		if !m.mayBeShort {
+			m.violate("an accepted order is rejected as short")
+		}
 		if has(s.since, w.entry.order()) {
 			m.violate("an order is short that was accepted after the sync which another one led to")
 		}
@@ -165,17 +167,12 @@ func (m *machine) judge(s *state, w *worker) {
 	case s.sql.row[o] != noRow:
 		m.conclude(s, w)
 	case w.live != 0:
-		m.refused("a duplicate")
+		if !m.mayBeDouble {
+			m.violate("an accepted order is rejected as a duplicate")
+		}
 		w.reject(duplicate)
 	default:
 		w.pc = holding // what was in its way is gone
-	}
-}
-
-// refused notes that an accepted order is about to be rejected, where that cannot be.
-func (m *machine) refused(as string) {
-	if !m.mayRefuse {
-		m.violate("an accepted order is rejected as " + as)
 	}
 }
 
