@@ -51,9 +51,10 @@ func jwk(kid string, key crypto.PublicKey, more map[string]any) map[string]any {
 	case *rsa.PublicKey:
 		m["kty"], m["n"], m["e"] = "RSA", b64(key.N.Bytes()), b64(big.NewInt(int64(key.E)).Bytes())
 	case *ecdsa.PublicKey:
-		size := (key.Curve.Params().BitSize + 7) / 8
+		point, _ := key.Bytes() // 4, x, y
+		half := len(point)/2 + 1
 		m["kty"], m["crv"] = "EC", key.Curve.Params().Name
-		m["x"], m["y"] = b64(key.X.FillBytes(make([]byte, size))), b64(key.Y.FillBytes(make([]byte, size)))
+		m["x"], m["y"] = b64(point[1:half]), b64(point[half:])
 	}
 	for name, value := range more {
 		m[name] = value

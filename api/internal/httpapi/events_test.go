@@ -74,7 +74,7 @@ func listening(t *testing.T, r *rig) (p *pipes, stop func() error) {
 // get asks as user 42.
 func get(t *testing.T, client *http.Client, path string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://api"+path, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://api"+path, nil)
 	require.NoError(t, err)
 	header := as(t, 42, auth.NoRole)
 	req.Header.Set(header[0], header[1])

@@ -29,7 +29,7 @@ func FuzzBody(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		w := serve(r, httptest.NewRequest("POST", createPath, strings.NewReader(body)), admin)
+		w := serve(r, httptest.NewRequest(http.MethodPost, createPath, strings.NewReader(body)), admin)
 		if w.Code == http.StatusCreated {
 			require.NoError(t, got.Validate(), "what was created is whole")
 			return
