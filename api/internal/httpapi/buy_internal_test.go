@@ -38,9 +38,11 @@ func TestAllowance(t *testing.T) {
 		<-time.After(admitMax - tick)
 		require.NoError(t, same.Err(), "nobody gets less than all")
 		<-time.After(tick)
+		synctest.Wait()
 		require.Error(t, same.Err(), "nor more than a tick longer")
 		require.NoError(t, next.Err())
 		<-time.After(tick)
+		synctest.Wait()
 		require.Error(t, next.Err())
 	})
 }

@@ -85,7 +85,7 @@ func (d *document) serve(c *gin.Context) {
 	header := c.Writer.Header()
 	header.Set("Cache-Control", "no-cache") // keep it, and ask whether it changed
 	header.Set("ETag", d.etag)
-	header.Set("Vary", "Accept-Encoding")
+	header.Add("Vary", "Accept-Encoding")
 	if d.contentType == htmlType {
 		header.Set("Content-Security-Policy", pagePolicy)
 	}
