@@ -34,11 +34,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	client := redis.NewClient(&redis.Options{Addr: *addr})
-	defer client.Close()
+	defer func() { _ = client.Close() }() // nothing is lost with it
 	f := &follower{redis: client, stream: *stream, group: *group, out: os.Stdout}
-	if err := f.run(ctx); err != nil {
-		log.Fatal(err)
-	}
+	f.run(ctx)
 }
 
 // follower is one consumer of a group.
@@ -51,7 +49,7 @@ type follower struct {
 
 // run follows until ctx ends. Its name in the group is fixed, so what an earlier life read
 // and did not acknowledge is its own: it begins with that.
-func (f *follower) run(ctx context.Context) error {
+func (f *follower) run(ctx context.Context) {
 	for from := "0"; ctx.Err() == nil; {
 		n, err := f.page(ctx, from)
 		switch {
@@ -62,7 +60,6 @@ func (f *follower) run(ctx context.Context) error {
 			from = ">"
 		}
 	}
-	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) {

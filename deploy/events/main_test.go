@@ -55,8 +55,8 @@ func TestFollow(t *testing.T) {
 	require.NoError(t, f.redis.Do(t.Context(), "XREADGROUP", "GROUP", "g", "c1", "STREAMS", f.stream, ">").Err()) // and dies
 
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { f.run(ctx) })
 	tell(event(2, seckill.Paid))
 	const want = "1-0 7 created \n2-0 7 paid \n"
 	require.Eventually(t, func() bool {
@@ -69,5 +69,5 @@ func TestFollow(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 	require.Equal(t, want, out.String())
 	stop()
-	require.NoError(t, <-done)
+	running.Wait()
 }
