@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/openseckill/seckill/pkg/seckill"
 )
@@ -57,6 +58,9 @@ var fixes = []struct{ store, says, fix string }{
 }
 
 func fixOf(err error) string {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return "Stop the program that listens there, or choose another address."
+	}
 	var e *seckill.Error
 	if !errors.As(err, &e) {
 		return ""

@@ -187,10 +187,10 @@ func problemExamples() map[string]*huma.Example {
 			Type: problemURI + string(code), Title: row.en, Status: row.status, Code: code,
 			Detail: row.detail, RequestID: exampleRequest,
 		}
-		switch code {
-		case seckill.NotStarted:
+		if code == seckill.NotStarted {
 			p.BeginsAt = exampleBegin
-		case seckill.Invalid:
+		}
+		if code == seckill.Invalid {
 			p.Errors = []Flaw{{Location: "body.total", Message: "expected required property total to be present"}}
 		}
 		examples[string(code)] = &huma.Example{Summary: row.en + " · " + row.zh, Value: p}
