@@ -18,6 +18,9 @@ import (
 // errLawBroken ends the demo with exit code 1 after its report.
 var errLawBroken = errors.New("the law is broken")
 
+// price is what a unit costs, in minor units.
+const price = 9900
+
 // drainMax is how long the workers may take to store what was accepted.
 const drainMax = 2 * time.Minute
 
@@ -92,8 +95,8 @@ func (s *shop) followAll(ctx context.Context, t *tally) error {
 
 func (s *shop) create(ctx context.Context, admin string, total int64, lasts time.Duration) (seckill.VoucherID, error) {
 	now := time.Now()
-	body := fmt.Sprintf(`{"title":"Flash sale","price":9900,"currency":"CNY","total":%d,"beginsAt":%q,"endsAt":%q}`,
-		total, now.Add(-time.Second).UTC().Format(time.RFC3339), now.Add(lasts).UTC().Format(time.RFC3339))
+	body := fmt.Sprintf(`{"title":"Flash sale","price":%d,"currency":"CNY","total":%d,"beginsAt":%q,"endsAt":%q}`,
+		price, total, now.Add(-time.Second).UTC().Format(time.RFC3339), now.Add(lasts).UTC().Format(time.RFC3339))
 	a, err := s.call(ctx, http.MethodPost, "/api/v1/admin/vouchers", admin, strings.NewReader(body))
 	if err != nil {
 		return 0, err

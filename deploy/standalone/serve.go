@@ -43,26 +43,34 @@ func (s *stack) welcome(ctx context.Context, set settings) error {
 
   ADMIN=%s
 
+  SERVICE=%s
+
   # place an order
   curl -i -X POST -H "Authorization: Bearer $TOKEN" %s/api/v1/vouchers/%s/orders
 
   # ask for its status: put the orderId of the answer in place of ORDER
   curl -i -H "Authorization: Bearer $TOKEN" %s/api/v1/orders/ORDER
 
+  # pay it as the payment service would, or cancel it: whichever comes first
+  curl -i -X POST -H "Authorization: Bearer $SERVICE" -H 'Content-Type: application/json' \
+    -d '{"reference":"pay-1","amount":%d}' %s/api/v1/orders/ORDER/pay
+  curl -i -X POST -H "Authorization: Bearer $TOKEN" %s/api/v1/orders/ORDER/cancel
+
   # the vouchers on sale, and one more of them
   curl -i %s/api/v1/vouchers
   curl -i -X POST -H "Authorization: Bearer $ADMIN" -H 'Content-Type: application/json' \
     -d '{"title":"Another","total":10,"beginsAt":"2026-01-01T00:00:00Z","endsAt":"2099-01-01T00:00:00Z"}' %s/api/v1/admin/vouchers
 
-  # what workers have read and not stored
+  # what workers have read and not stored, and what happened to orders
   redis-cli -h %s -p %s XPENDING seckill:stream seckillGroup
+  redis-cli -h %s -p %s XRANGE seckill:events - +
 
   # health and metrics
   curl -i http://%s/readyz
   curl -s http://%s/metrics | grep ^seckill
 
 Ctrl-C ends it.
-`, v, set.Stock, s.token(42, ""), s.token(1, "admin"), base, v, base, base, base, host, port, local(s.opsAddr), local(s.opsAddr))
+`, v, set.Stock, s.token(42, ""), s.token(1, "admin"), s.token(2, "service"), base, v, base, price, base, base, base, base, host, port, host, port, local(s.opsAddr), local(s.opsAddr))
 	return nil
 }
 
