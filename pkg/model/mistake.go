@@ -19,6 +19,7 @@ const (
 	markUnlocked             // a repair marks a row that it does not hold
 	markUnbalanced           // a repair marks where the books do not balance
 	cutSQLFirst              // a total is cut in SQL before Redis
+	cutAnyEpoch              // a total is cut in SQL whatever was synced meanwhile
 	blindExpiry              // the time-out writes what it read earlier, on no condition
 	lateReturnsUnit          // a payment that lost to the time-out returns the unit, too
 	skippingCursor           // the publisher remembers the last number, not what is unpublished

@@ -62,12 +62,15 @@ func (m *machine) pay(s *state, order int) {
 	}
 }
 
-// snapshot raises the epoch: what a worker knew until now is old.
+// snapshot raises the epoch: what a worker or a cut knew until now is old.
 func (m *machine) snapshot(s *state, y *syncer) {
 	for k := range s.workers {
 		if w := &s.workers[k]; w.pc != idle {
 			w.old = 1
 		}
+	}
+	if s.cutter.pc != idle {
+		s.cutter.old = 1
 	}
 	y.total, y.version = s.sql.total, s.sql.version
 	for u := range m.users {
