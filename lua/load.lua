@@ -4,8 +4,9 @@
 -- KEYS[2]  stock   string  units left
 -- KEYS[3]  buyers  set     users that hold an order
 -- KEYS[4]  tickets hash    user id -> order id
+-- KEYS[5]  server  string  the server that this is
 -- ARGV[1]  token   of this sync; it ends an earlier one that still runs
--- RETURNS  {"LOADING"}
+-- RETURNS  {"LOADING", server}
 -- REPLAY   safe: it writes the same again
 -- COST     O(1), at most 5 writes; freeing a key of another type happens in the background
 local types = {'hash', 'string', 'set', 'hash'}
@@ -15,5 +16,6 @@ for i = 1, 4 do
     redis.call('UNLINK', KEYS[i])
   end
 end
-redis.call('HSET', KEYS[1], 'state', 'loading', 'token', ARGV[1])
-return {'LOADING'}
+local server = redis.call('GET', KEYS[5]) or ''
+redis.call('HSET', KEYS[1], 'state', 'loading', 'token', ARGV[1], 'server', server)
+return {'LOADING', server}

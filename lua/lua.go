@@ -17,6 +17,7 @@ var files embed.FS
 // The scripts, by the stems of their files.
 var (
 	Seckill  = load("seckill")
+	Meet     = load("meet")
 	Release  = load("release")
 	Adopt    = load("adopt")
 	Mark     = load("mark")

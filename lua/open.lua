@@ -4,6 +4,7 @@
 -- KEYS[2]  stock   string  units left
 -- KEYS[3]  buyers  set     users that hold an order
 -- KEYS[4]  tickets hash    user id -> order id
+-- KEYS[5]  server  string  the server that this is
 -- ARGV[1]  token   of this sync
 -- ARGV[2]  total   units in all
 -- ARGV[3]  begin   Unix ms, inclusive
@@ -15,8 +16,9 @@
 -- RETURNS  {"OPEN", left}  {"STALE"}  {"UNEVEN"}
 -- REPLAY   safe: the second run finds what the first one opened and changes nothing
 -- COST     O(1), at most 2 writes
-local v = redis.call('HMGET', KEYS[1], 'token', 'version', 'state')
-if v[1] ~= ARGV[1] or (plain(v[2]) or 0) > tonumber(ARGV[5]) then
+local v = redis.call('HMGET', KEYS[1], 'token', 'version', 'state', 'server')
+-- What one server loaded must not be opened by another that has only part of it.
+if v[1] ~= ARGV[1] or (v[4] or '') ~= (redis.call('GET', KEYS[5]) or '') or (plain(v[2]) or 0) > tonumber(ARGV[5]) then
   return {'STALE'}
 end
 if v[3] == 'open' then

@@ -1,10 +1,11 @@
 -- seckill: admit buyers of one voucher, each with one unit, one ticket and one entry for the workers, or tell why not.
 --
--- KEYS[1]  voucher hash    window, total, version, state
+-- KEYS[1]  voucher hash    window, total, version, state, server that it was loaded by
 -- KEYS[2]  stock   string  units left
 -- KEYS[3]  buyers  set     users that hold an order
 -- KEYS[4]  tickets hash    user id -> order id
--- KEYS[5]  stream  stream  accepted orders
+-- KEYS[5]  server  string  the server that this is
+-- KEYS[6]  stream  stream  accepted orders
 -- ARGV[1]  voucher voucher id
 -- ARGV[2+] buyers  for each, in the order they came: user id, order id minted before the first try
 -- USES     books
@@ -16,7 +17,9 @@ for i = 2, #ARGV, 2 do
   users[#users + 1], orders[#orders + 1] = ARGV[i], ARGV[i + 1]
 end
 
-local v = redis.pcall('HMGET', KEYS[1], 'state', 'begin', 'end', 'total')
+local v = redis.pcall('HMGET', KEYS[1], 'state', 'begin', 'end', 'total', 'server')
+-- What another server opened may be older than SQL: it sells only after a sync.
+local closed = v[1] ~= 'open' or (v[5] or '') ~= (redis.pcall('GET', KEYS[5]) or '')
 local member = redis.pcall('SMISMEMBER', KEYS[3], unpack(users))
 
 -- Why nobody may buy, or nil and the units left.
@@ -45,7 +48,7 @@ local accepted, sold, tickets = {}, {}, {}
 
 -- Why this one gets nothing new, or nil.
 local function denied(i)
-  if v[1] ~= 'open' then
+  if closed then
     return {'NOT_LOADED'}
   end
   local held = accepted[users[i]]
@@ -67,7 +70,7 @@ end
 -- The entry goes first: it alone can fail, and then nothing was done for this buyer.
 local function admit(i)
   local user, order = users[i], orders[i]
-  local entry = redis.pcall('XADD', KEYS[5], '*', 'id', order, 'userId', user, 'voucherId', voucher)
+  local entry = redis.pcall('XADD', KEYS[6], '*', 'id', order, 'userId', user, 'voucherId', voucher)
   if type(entry) ~= 'string' then
     return entry
   end

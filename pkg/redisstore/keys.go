@@ -43,6 +43,7 @@ func (k keys) dead(p int) string                  { return "seckill:dead" + k.ta
 func (k keys) events(p int) string                { return "seckill:events" + k.tag(p) }
 func (k keys) replays(p int) string               { return "seckill:replays" + k.tag(p) }
 func (k keys) tries(p int) string                 { return "seckill:tries" + k.tag(p) }
+func (k keys) server(p int) string                { return "seckill:server" + k.tag(p) }
 func (k keys) sequence(day string) string         { return "icr:order:" + day }
 func (k keys) sequenceRun(day string) string      { return "{" + k.sequence(day) + "}:run" } // in a cluster, beside it
 
@@ -50,12 +51,19 @@ func (k keys) lock(p int, u seckill.UserID) string {
 	return "lock:order" + k.tag(p) + ":" + u.String()
 }
 
+func (k keys) syncing(v seckill.VoucherID) string { return "lock:sync" + k.tag(k.partition(v)) + ":" + v.String() }
+
 // books are the keys that the scripts on one voucher's books take, in their order.
 func (k keys) books(v seckill.VoucherID) []string {
 	return []string{k.voucher(v), k.stock(v), k.buyers(v), k.tickets(v)}
 }
 
+// sync are the keys of the scripts that close and open a voucher, in their order.
+func (k keys) sync(v seckill.VoucherID) []string {
+	return append(k.books(v), k.server(k.partition(v)))
+}
+
 // admission are the keys that the selling script takes, in their order.
 func (k keys) admission(v seckill.VoucherID) []string {
-	return append(k.books(v), k.stream(k.partition(v)))
+	return append(k.sync(v), k.stream(k.partition(v)))
 }

@@ -39,7 +39,7 @@ func TestLock(t *testing.T) {
 	require.Len(t, again.Held(), 2, "its owner takes it again")
 	require.NoError(t, again.Release())
 	require.NoError(t, a.Release())
-	require.Empty(t, c.Keys(t.Context(), "*").Val())
+	require.Empty(t, c.Keys(t.Context(), "lock:*").Val())
 	none := lock(t, s, LockOptions{})
 	require.Empty(t, none.Held())
 	require.NoError(t, none.Release())
@@ -131,7 +131,7 @@ func TestReleaseStopsRenewal(t *testing.T) {
 		stop.Stop()
 		cancel()
 	}
-	require.Eventually(t, func() bool { return len(c.Keys(t.Context(), "*").Val()) == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(c.Keys(t.Context(), "lock:*").Val()) == 0 }, 5*time.Second, time.Millisecond)
 }
 
 func TestWithLocks(t *testing.T) {
@@ -146,7 +146,7 @@ func TestWithLocks(t *testing.T) {
 		})
 	})
 	require.ErrorIs(t, err, seckill.SoldOut)
-	require.Empty(t, c.Keys(t.Context(), "*").Val())
+	require.Empty(t, c.Keys(t.Context(), "lock:*").Val())
 	require.NoError(t, c.Set(t.Context(), "lock:order:{x}", "", 0).Err())
 	require.ErrorIs(t, brokenScript(s, t.Context()), seckill.Unavailable)
 }

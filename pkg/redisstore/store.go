@@ -82,7 +82,7 @@ type Store struct {
 
 	generation atomic.Uint64
 	groupsMade atomic.Uint64
-	met        sync.Map // run ids of the servers that were met
+	met        sync.Map // the servers that were met, by run id and as each partition noted them
 }
 
 // Open connects and refuses a server that cannot serve: older than 7.0, one that evicts
@@ -125,7 +125,9 @@ func (s *Store) options(o Options, cluster bool, pool int) *redis.UniversalOptio
 // inspect asks one server what it is.
 func (s *Store) inspect(ctx context.Context, o Options) (cluster bool, err error) {
 	const op = "redisstore.Open"
-	probe := redis.NewUniversalClient(s.options(o, len(o.Addrs) > 1 && o.Master == "", 1))
+	u := s.options(o, len(o.Addrs) > 1 && o.Master == "", 1)
+	u.OnConnect = nil // whether it can be met is what is asked
+	probe := redis.NewUniversalClient(u)
 	defer func() { err = errors.Join(err, probe.Close()) }()
 	if err := probe.Ping(ctx).Err(); err != nil {
 		return false, fault(op, err)
@@ -161,28 +163,6 @@ func infoField(text, name string) string {
 	}
 	return ""
 }
-
-// meet runs on each new connection before its first command: a run id that is new says
-// that this is another server, or one that restarted and may have forgotten something.
-func (s *Store) meet(ctx context.Context, cn *redis.Conn) error {
-	text, err := cn.Info(ctx, "server").Result()
-	var reply redis.Error
-	if errors.As(err, &reply) && !refusedForNow(reply) {
-		return nil // a server that does not tell counts as always the same
-	}
-	if err != nil {
-		return err
-	}
-	if id := infoField(text, "run_id"); id != "" {
-		if _, known := s.met.LoadOrStore(id, true); !known {
-			s.generation.Add(1)
-		}
-	}
-	return nil
-}
-
-// Generation changes whenever a server is met that was not met before.
-func (s *Store) Generation() uint64 { return s.generation.Load() }
 
 // Partitions is how many streams there are, at least 1.
 func (s *Store) Partitions() int { return max(1, s.keys.partitions) }

@@ -19,7 +19,9 @@ const voucher = seckill.VoucherID(1001)
 func open(t *testing.T) (*Store, *redis.Client) {
 	t.Helper()
 	server := redistest.New(t)
-	return openAt(t, Options{Addrs: []string{server.Addr()}}), server.ClientOf(t)
+	s := openAt(t, Options{Addrs: []string{server.Addr()}})
+	require.NoError(t, s.Ping(t.Context())) // and the server is noted
+	return s, server.ClientOf(t)
 }
 
 func openAt(t *testing.T, o Options) *Store {

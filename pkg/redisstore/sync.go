@@ -20,15 +20,29 @@ const (
 
 // Load closes a voucher and makes token the one sync that may fill and open it.
 func (s *Store) Load(ctx context.Context, v seckill.VoucherID, token string) error {
+	server, err := s.load(ctx, v, token)
+	if err != nil || server != "" {
+		return err
+	}
+	// The keys were flushed: whoever connects next would note the server, and close again
+	// what is about to be opened.
+	if err := s.meetAgain(ctx, v); err != nil {
+		return fault("redisstore.Load", err)
+	}
+	_, err = s.load(ctx, v, token)
+	return err
+}
+
+func (s *Store) load(ctx context.Context, v seckill.VoucherID, token string) (server string, err error) {
 	const op = "redisstore.Load"
-	reply, err := lua.Load.Run(ctx, s.db, s.keys.books(v), token).StringSlice()
+	reply, err := lua.Load.Run(ctx, s.db, s.keys.sync(v), token).StringSlice()
 	if err != nil {
-		return fault(op, err)
+		return "", fault(op, err)
 	}
-	if tag, _ := head(reply); tag != "LOADING" {
-		return foreign(op, reply)
+	if tag, rest := head(reply); tag == "LOADING" && len(rest) == 1 {
+		return rest[0], nil
 	}
-	return nil
+	return "", foreign(op, reply)
 }
 
 // Shut closes a voucher until the next sync. It also ends a sync that is under way, whose
@@ -77,11 +91,11 @@ func (s *Store) pairs(ctx context.Context, op, done string, script *redis.Script
 }
 
 // OpenSale ends a sync: the voucher sells again, with what its total leaves. Outdated:
-// another sync has begun, or Redis holds a newer version. NotReady: buyers and tickets
-// differ, so the sync has to start over.
+// another sync has begun, Redis holds a newer version, or this is not the server that was
+// closed. NotReady: buyers and tickets differ, so the sync has to start over.
 func (s *Store) OpenSale(ctx context.Context, v seckill.Voucher, token string) (left int64, err error) {
 	const op = "redisstore.OpenSale"
-	reply, err := lua.Open.Run(ctx, s.db, s.keys.books(v.ID),
+	reply, err := lua.Open.Run(ctx, s.db, s.keys.sync(v.ID),
 		token, v.Total, v.Begin.UnixMilli(), v.End.UnixMilli(), v.Version, changed, v.ID.String()).StringSlice()
 	if err != nil {
 		return 0, fault(op, err)
@@ -105,9 +119,10 @@ func (s *Store) Books(ctx context.Context, v seckill.VoucherID) (b seckill.Redis
 	const op = "redisstore.Books"
 	p := s.db.TxPipeline()
 	voucher, stock := p.HGetAll(ctx, s.keys.voucher(v)), p.Get(ctx, s.keys.stock(v))
+	server := p.Get(ctx, s.keys.server(s.keys.partition(v)))
 	buyers, tickets := p.SCard(ctx, s.keys.buyers(v)), p.HLen(ctx, s.keys.tickets(v))
 	_, _ = p.Exec(ctx) // each command has its own error
-	for _, cmd := range []redis.Cmder{voucher, stock, buyers, tickets} {
+	for _, cmd := range []redis.Cmder{voucher, stock, server, buyers, tickets} {
 		if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) && !hasPrefix(err, "WRONGTYPE") {
 			return b, fault(op, err)
 		}
@@ -115,6 +130,9 @@ func (s *Store) Books(ctx context.Context, v seckill.VoucherID) (b seckill.Redis
 	hash := voucher.Val()
 	b = seckill.RedisBooks{State: hash["state"], Total: number(hash["total"]), Version: number(hash["version"]),
 		Stock: number(stock.Val()), Buyers: buyers.Val(), Tickets: tickets.Val()}
+	if b.State == "open" && hash["server"] != server.Val() {
+		b.State = "stale"
+	}
 	return b, nil
 }
 

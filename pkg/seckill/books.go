@@ -17,7 +17,7 @@ func (b SQLBooks) Balanced() bool { return b.Stock >= 0 && b.Stock+b.Live() == b
 
 // RedisBooks are the books of a voucher in Redis, read at one moment.
 type RedisBooks struct {
-	State   string `json:"state"` // "open", "loading" or "" where there is none
+	State   string `json:"state"` // "open", "loading", "stale" (opened by another server) or "" where there is none
 	Total   int64  `json:"total"`
 	Stock   int64  `json:"stock"` // -1: missing or no plain number
 	Buyers  int64  `json:"buyers"`

@@ -33,10 +33,11 @@ type keeper interface {
 type balance interface {
 	Books(ctx context.Context, v seckill.VoucherID) (seckill.RedisBooks, error)
 	GroupsMade() uint64
+	Generation() uint64
 }
 
 // mender looks through the vouchers now and then, and at once when this worker had to make
-// its group: then the stream was lost, and orders may wait that nobody will read. One whose
+// its group or met another server: then orders may wait that nobody will read. One whose
 // keys are missing or do not balance is synced before a buyer has to find it, and one of which
 // Redis has another version than SQL gets SQL's: whoever changed it died in between. Of those
 // on sale it repairs the users whom a crash left with the ticket of a dead order, or none.
@@ -62,16 +63,18 @@ func (m *mender) run(intake, work context.Context) error {
 	return nil
 }
 
-// wait returns when the pause is over or a group had to be made; false: intake ended.
+// wait returns when the pause is over or Redis lost something; false: intake ended.
 func (m *mender) wait(intake context.Context, pause time.Duration) bool {
-	made := m.redis.GroupsMade()
-	for ; pause > 0 && m.redis.GroupsMade() == made; pause -= groupCheck {
+	for before := m.losses(); pause > 0 && m.losses() == before; pause -= groupCheck {
 		if run.Wait(intake, min(pause, groupCheck)) != nil {
 			return false
 		}
 	}
 	return true
 }
+
+// losses goes up whenever Redis may have lost something.
+func (m *mender) losses() uint64 { return m.redis.GroupsMade() + m.redis.Generation() }
 
 func (m *mender) workers(ctx context.Context) int {
 	info, err := m.streams.StreamInfo(ctx, 0)

@@ -50,6 +50,10 @@ func TestOutageOfRedis(t *testing.T) {
 	s.buy(100)
 	require.NoError(t, server.Kill())
 	require.NoError(t, server.Restart())
+	require.Eventually(t, func() bool { // a server that restarted sells once it was synced
+		b, err := s.redis.Books(t.Context(), s.voucher)
+		return err == nil && b.State == "open"
+	}, soon, poll)
 	s.buy(100)
 	s.awaitRest(200)
 	require.Empty(t, s.buried())
