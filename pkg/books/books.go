@@ -1,5 +1,5 @@
 // Package books keeps Redis and SQL in agreement: it rebuilds a voucher's keys from SQL,
-// repairs single users, and audits both. The api's admin calls and the worker's commands
+// repairs single users, gives the units of dead orders back, and audits both. The api's admin calls and the worker's commands
 // share it. It imports the words of the sale; the stores come through the interfaces
 // below.
 package books
@@ -19,6 +19,11 @@ type loader interface {
 	Fill(ctx context.Context, v seckill.VoucherID, token string, holders []seckill.Holder) error
 	Forget(ctx context.Context, v seckill.VoucherID, token string, tickets []seckill.Ticket) error
 	OpenSale(ctx context.Context, v seckill.Voucher, token string) (left int64, err error)
+}
+
+// Whose turn it is.
+type turns interface {
+	Alone(ctx context.Context, v seckill.VoucherID, fn func(ctx context.Context) error) (ran bool, err error)
 }
 
 // What Redis says of a voucher.
@@ -54,6 +59,7 @@ type orders interface {
 
 type redis interface {
 	loader
+	turns
 	reader
 	mender
 	changer

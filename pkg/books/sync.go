@@ -26,6 +26,32 @@ const (
 //
 // Its rules and their order come from the protocol model: see DESIGN.md, "Sync".
 func (b *Books) Sync(ctx context.Context, v seckill.VoucherID) error {
+	run := func(ctx context.Context) error { return b.share(ctx, v) }
+	if ran, err := b.redis.Alone(ctx, v, run); ran || err != nil {
+		return err
+	}
+	return run(ctx) // whoever was at it began before this call
+}
+
+// Heal is a Sync that any number of processes ask for at once, because they found the
+// voucher closed or wrong: one of them runs it, and the others return when it sells.
+func (b *Books) Heal(ctx context.Context, v seckill.VoucherID) error {
+	run := func(ctx context.Context) error { return b.share(ctx, v) }
+	for {
+		if ran, err := b.redis.Alone(ctx, v, run); ran || err != nil {
+			return err
+		}
+		if err := pause(ctx, syncPause); err != nil {
+			return &seckill.Error{Op: "books.Heal", Code: seckill.Unavailable, Err: err}
+		}
+		if b.sells(ctx, v) {
+			return nil
+		}
+	}
+}
+
+// share lets calls in one process share a run, which their leaving does not end.
+func (b *Books) share(ctx context.Context, v seckill.VoucherID) error {
 	done := b.syncs.DoChan(v.String(), func() (any, error) {
 		return nil, b.syncUntilOpen(context.WithoutCancel(ctx), v)
 	})
@@ -35,6 +61,11 @@ func (b *Books) Sync(ctx context.Context, v seckill.VoucherID) error {
 	case <-ctx.Done():
 		return &seckill.Error{Op: "books.Sync", Code: seckill.Unavailable, Err: context.Cause(ctx)}
 	}
+}
+
+func (b *Books) sells(ctx context.Context, v seckill.VoucherID) bool {
+	r, err := b.redis.Books(ctx, v)
+	return err == nil && r.State == "open" && r.Balanced()
 }
 
 // syncTime bounds a run that its callers have left.
@@ -60,7 +91,7 @@ func (b *Books) syncUntilOpen(ctx context.Context, v seckill.VoucherID) error {
 		if ended := pause(ctx, time.Duration(try+1)*(syncPause/2+mrand.N(syncPause))); ended != nil {
 			return errors.Join(err, ended)
 		}
-		if open, err := b.redis.Books(ctx, v); err == nil && open.State == "open" && open.Balanced() {
+		if b.sells(ctx, v) {
 			return nil
 		}
 	}

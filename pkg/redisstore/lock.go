@@ -63,10 +63,15 @@ func (s *Store) Lock(ctx context.Context, p int, users []seckill.UserID, o LockO
 			break
 		}
 	}
+	l.keep(ctx, since)
+	return l, nil
+}
+
+// keep renews the locks from now on.
+func (l *Lease) keep(ctx context.Context, since time.Time) {
 	l.ctx, l.lose = context.WithCancelCause(ctx)
 	l.done = make(chan struct{})
 	go l.renew(since)
-	return l, nil
 }
 
 func (s *Store) lockKeys(p int, users []seckill.UserID) []string {
@@ -118,9 +123,13 @@ func (l *Lease) Context() context.Context { return l.ctx }
 // Release stops the renewal, waits until it has stopped, and deletes those locks that are
 // still ours. It works within a second also when the context of Lock has ended.
 func (l *Lease) Release() error {
+	l.end()
+	return l.unlock(l.ctx, l.keys)
+}
+
+func (l *Lease) end() {
 	l.lose(context.Canceled)
 	<-l.done
-	return l.unlock(l.ctx, l.keys)
 }
 
 func (l *Lease) unlock(ctx context.Context, keys []string) error {

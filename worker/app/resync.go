@@ -19,7 +19,7 @@ const (
 )
 
 type syncer interface {
-	Sync(ctx context.Context, v seckill.VoucherID) error
+	Heal(ctx context.Context, v seckill.VoucherID) error
 }
 
 // resync runs the syncs that orders ask for, one after the other.
@@ -66,7 +66,7 @@ func (r *resync) run(intake, work context.Context) error {
 			return nil
 		case v := <-r.asked:
 			r.taken(v)
-			err := r.books.Sync(work, v)
+			err := r.books.Heal(work, v)
 			if err == nil || errors.Is(err, seckill.VoucherNotFound) {
 				failing.Reset()
 				_ = run.Wait(intake, resyncGap)

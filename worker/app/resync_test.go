@@ -19,7 +19,7 @@ type syncs struct {
 	failUntil time.Time
 }
 
-func (s *syncs) Sync(_ context.Context, v seckill.VoucherID) error {
+func (s *syncs) Heal(_ context.Context, v seckill.VoucherID) error {
 	s.done = append(s.done, v)
 	if time.Now().Before(s.failUntil) {
 		return s.fail

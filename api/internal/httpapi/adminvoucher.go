@@ -12,7 +12,8 @@ import (
 
 // keeper changes vouchers in both stores; see package books.
 type keeper interface {
-	syncer
+	healer
+	Sync(ctx context.Context, v seckill.VoucherID) error
 	Change(ctx context.Context, want seckill.Voucher, by seckill.Deed) (seckill.Voucher, error)
 	Apply(ctx context.Context, v seckill.VoucherID) error
 }

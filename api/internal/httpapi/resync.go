@@ -12,9 +12,9 @@ import (
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
-// syncer rebuilds a voucher in Redis from SQL; see package books.
-type syncer interface {
-	Sync(ctx context.Context, v seckill.VoucherID) error
+// healer rebuilds a voucher in Redis from SQL, unless another process is at it; see package books.
+type healer interface {
+	Heal(ctx context.Context, v seckill.VoucherID) error
 }
 
 const (
@@ -26,7 +26,7 @@ const (
 // resync has vouchers rebuilt in the background when a buyer finds them not ready. A storm
 // of such buyers starts one sync: each voucher has at most one running, and one start a second.
 type resync struct {
-	books syncer
+	books healer
 	log   *slog.Logger
 	now   func() time.Time
 
@@ -37,7 +37,7 @@ type resync struct {
 	wait    sync.WaitGroup
 }
 
-func newResync(books syncer, log *slog.Logger, now func() time.Time) *resync {
+func newResync(books healer, log *slog.Logger, now func() time.Time) *resync {
 	return &resync{
 		books: books, log: log, now: now,
 		running: make(map[seckill.VoucherID]context.CancelFunc),
@@ -75,7 +75,7 @@ func (r *resync) sync(ctx context.Context, v seckill.VoucherID) (err error) {
 			err = &seckill.Error{Op: "httpapi.resync", Code: seckill.Internal, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	return r.books.Sync(ctx, v)
+	return r.books.Heal(ctx, v)
 }
 
 func (r *resync) ended(v seckill.VoucherID, cancel context.CancelFunc) {

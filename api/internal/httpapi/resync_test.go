@@ -23,7 +23,7 @@ type rebuilds struct {
 	panics bool
 }
 
-func (r *rebuilds) Sync(ctx context.Context, v seckill.VoucherID) error {
+func (r *rebuilds) Heal(ctx context.Context, v seckill.VoucherID) error {
 	r.mu.Lock()
 	r.begun[v]++
 	r.mu.Unlock()
