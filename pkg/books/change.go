@@ -43,32 +43,41 @@ func (b *Books) Change(ctx context.Context, want seckill.Voucher, by seckill.Dee
 	if want.Total >= was.Total {
 		return b.sql.ChangeVoucher(ctx, want, by)
 	}
-	if err := b.cut(ctx, want); err != nil {
-		return was, err
+	return b.cut(ctx, want, was, by)
+}
+
+// cut lowers the total. Where Redis is not where SQL is, or a sync came in between, both
+// are brought together first.
+func (b *Books) cut(ctx context.Context, want, was seckill.Voucher, by seckill.Deed) (seckill.Voucher, error) {
+	var refused error
+	for range applyTries {
+		want.Epoch = was.Epoch
+		v, err := b.cutOnce(ctx, want, by)
+		if !errors.Is(err, seckill.Outdated) && !errors.Is(err, seckill.NotReady) {
+			return v, err
+		}
+		refused = err
+		if err := b.Apply(ctx, want.ID); err != nil {
+			return was, err
+		}
+		if was, err = b.sql.Voucher(ctx, want.ID); err != nil || was.Version != want.Version {
+			return was, errors.Join(refused, err)
+		}
+	}
+	return was, refused
+}
+
+// cutOnce lowers the total in Redis, then in SQL if nothing was synced since the epoch of
+// want was read: a sync in between may have opened the sale with the old total.
+func (b *Books) cutOnce(ctx context.Context, want seckill.Voucher, by seckill.Deed) (seckill.Voucher, error) {
+	if err := b.redis.Cut(ctx, want.ID, want.Total, want.Version); err != nil {
+		return want, err
 	}
 	v, err := b.sql.ChangeVoucher(ctx, want, by)
 	if err != nil { // Redis is ahead, or nobody knows: a sync settles either
 		err = errors.Join(err, b.Sync(ctx, want.ID))
 	}
 	return v, err
-}
-
-// cut lowers the total in Redis. Where Redis is not where SQL is, it is brought there first.
-func (b *Books) cut(ctx context.Context, want seckill.Voucher) error {
-	var refused error
-	for range applyTries {
-		refused = b.redis.Cut(ctx, want.ID, want.Total, want.Version)
-		if !errors.Is(refused, seckill.Outdated) && !errors.Is(refused, seckill.NotReady) {
-			return refused
-		}
-		if err := b.Apply(ctx, want.ID); err != nil {
-			return err
-		}
-		if v, err := b.sql.Voucher(ctx, want.ID); err != nil || v.Version != want.Version {
-			return errors.Join(refused, err)
-		}
-	}
-	return refused
 }
 
 // Apply brings total and window of a voucher to Redis as SQL has them, without closing the

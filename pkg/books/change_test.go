@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -175,6 +176,39 @@ func TestChangeTakesACutBackThatSQLRefused(t *testing.T) {
 		require.EqualValues(t, 10, f.now().Total)
 		require.Greater(t, f.now().Version, want.Version, "SQL overtook what Redis had")
 	}
+}
+
+// interrupted is SQL that is asked for a cut a moment late: the voucher's hash was lost, and
+// a sync has opened the sale as SQL has it.
+type interrupted struct {
+	sql
+	once *sync.Once
+	f    fixture
+}
+
+func (s interrupted) ChangeVoucher(ctx context.Context, want seckill.Voucher, by seckill.Deed) (seckill.Voucher, error) {
+	s.once.Do(func() {
+		require.NoError(s.f.t, s.f.c.Del(ctx, s.f.key("voucher")).Err())
+		require.NoError(s.f.t, s.f.Sync(ctx, want.ID))
+	})
+	return s.sql.ChangeVoucher(ctx, want, by)
+}
+
+// A cut that a sync has overtaken is made anew: nobody buys a unit that SQL no longer has.
+func TestChangeAroundASync(t *testing.T) {
+	t.Parallel()
+	f := sale(t)
+	b := New(f.redis, interrupted{f.sql, &sync.Once{}, f}, f.log)
+	want := f.now()
+	want.Total = 5
+	v, err := b.Change(t.Context(), want, deed)
+	require.NoError(t, err)
+	require.EqualValues(t, 5, v.Total)
+	require.NoError(t, b.Apply(t.Context(), want.ID))
+	redis, _ := f.requireLaw()
+	require.Zero(t, redis)
+	f.store(4, 5)
+	f.requireLaw()
 }
 
 func TestChangeAtOnce(t *testing.T) {

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
@@ -12,7 +11,9 @@ import (
 // ChangeVoucher gives a voucher the title, total and window of want, and the next version,
 // if its version is still that of want, and logs the deed in the same transaction. It
 // returns the voucher as it is then. Outdated: the version is another. BelowSold: the total
-// is below what live orders hold. A voucher that does not validate is Invalid.
+// is below what live orders hold. NotReady: a lower total was asked for, and the epoch is not
+// that of want, so a sync may have opened the sale with the higher one. A voucher that does
+// not validate is Invalid.
 func (s *Store) ChangeVoucher(ctx context.Context, want seckill.Voucher, by seckill.Deed) (v seckill.Voucher, err error) {
 	const op = "sqlstore.ChangeVoucher"
 	if err := want.Validate(); err != nil {
@@ -23,9 +24,9 @@ func (s *Store) ChangeVoucher(ctx context.Context, want seckill.Voucher, by seck
 		// Stock comes first: MySQL assigns from left to right, and it needs the old total.
 		query := `UPDATE seckill_voucher SET title = ?, stock = stock + (? - total), total = ?, begin_at = ?, end_at = ?,
 			version = version + 1, updated_at = ` + s.dialect.now + `
-			WHERE id = ? AND version = ? AND stock + (? - total) >= 0`
+			WHERE id = ? AND version = ? AND stock + (? - total) >= 0 AND (? >= total OR epoch = ?)`
 		result, err := tx.ExecContext(ctx, query, want.Title, want.Total, want.Total,
-			want.Begin.UnixMilli(), want.End.UnixMilli(), want.ID, want.Version, want.Total)
+			want.Begin.UnixMilli(), want.End.UnixMilli(), want.ID, want.Version, want.Total, want.Total, want.Epoch)
 		if err != nil {
 			return err
 		}
@@ -49,11 +50,18 @@ func (s *Store) ChangeVoucher(ctx context.Context, want seckill.Voucher, by seck
 
 // unchanged says why a voucher did not become what was wanted.
 func unchanged(v, want seckill.Voucher) error {
-	e := &seckill.Error{Op: "sqlstore.ChangeVoucher", Code: seckill.BelowSold, Err: fmt.Errorf("%d are held", v.Total-v.Stock)}
-	if v.Version != want.Version {
-		e.Code, e.Err = seckill.Outdated, fmt.Errorf("the version is %d, not %d", v.Version, want.Version)
-	} else if want.Total >= v.Total-v.Stock {
-		e.Code, e.Err = seckill.Unavailable, errors.New("an order died in between")
+	refused := func(c seckill.Code, format string, a ...any) error {
+		return &seckill.Error{Op: "sqlstore.ChangeVoucher", Code: c, Err: fmt.Errorf(format, a...)}
 	}
-	return e
+	held := v.Total - v.Stock
+	switch {
+	case v.Version != want.Version:
+		return refused(seckill.Outdated, "the version is %d, not %d", v.Version, want.Version)
+	case want.Total < v.Total && v.Epoch != want.Epoch:
+		return refused(seckill.NotReady, "the epoch is %d, not %d", v.Epoch, want.Epoch)
+	case want.Total < held:
+		return refused(seckill.BelowSold, "%d are held", held)
+	default:
+		return refused(seckill.Unavailable, "an order died in between")
+	}
 }

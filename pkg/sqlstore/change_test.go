@@ -51,6 +51,7 @@ func TestChangeVoucherRefuses(t *testing.T) {
 			"an older version":            {func(v *seckill.Voucher) { v.Version = 0 }, seckill.Outdated},
 			"a newer version":             {func(v *seckill.Voucher) { v.Version = 2 }, seckill.Outdated},
 			"an older version, and below": {func(v *seckill.Voucher) { v.Version, v.Total = 0, 3 }, seckill.Outdated},
+			"a cut after a sync":          {func(v *seckill.Voucher) { v.Epoch, v.Total = v.Epoch-1, 5 }, seckill.NotReady},
 			"no such voucher":             {func(v *seckill.Voucher) { v.ID = 9999 }, seckill.VoucherNotFound},
 			"a total of nothing":          {func(v *seckill.Voucher) { v.Total = 0 }, seckill.Invalid},
 			"an end before the begin":     {func(v *seckill.Voucher) { v.End = v.Begin }, seckill.Invalid},
