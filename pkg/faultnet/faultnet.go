@@ -38,6 +38,8 @@ type Proxy struct {
 	delay    time.Duration
 	holds    map[*Hold]bool
 	swallow  *swallow
+	watcher  Watcher
+	last     int64 // number of the newest line
 }
 
 // New starts a proxy in front of target, which is host:port, or the path of a Unix socket.
@@ -127,6 +129,17 @@ func (h *Hold) Release() {
 	h.once.Do(func() { close(h.released) })
 }
 
+// Watcher sees all that passes, and decides whether it does. Where it says false these bytes,
+// and what comes after them on their way, are kept until their line is cut. Lines are
+// numbered from 1; the two ways of one may call at once.
+type Watcher interface {
+	Request(line int64, chunk []byte) bool
+	Reply(line int64, chunk []byte) bool
+}
+
+// Watch asks w about all that comes from now on, in place of an earlier watcher.
+func (p *Proxy) Watch(w Watcher) { p.set(func() { p.watcher = w }) }
+
 type swallow struct {
 	match Match
 	left  int
@@ -187,7 +200,8 @@ func (p *Proxy) enter(l *line) bool {
 	if p.refusing {
 		return false
 	}
-	p.lines[l] = true
+	p.last++
+	l.number, p.lines[l] = p.last, true
 	return true
 }
 

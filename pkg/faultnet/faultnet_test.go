@@ -226,6 +226,38 @@ func TestSwallowReplies(t *testing.T) {
 	require.EqualValues(t, 5, e.lines.Load(), "all of it was done")
 }
 
+// strict is a watcher that keeps what holds one of two words.
+type strict struct{ request, reply string }
+
+func (s strict) Request(_ int64, chunk []byte) bool {
+	return !strings.Contains(string(chunk), s.request)
+}
+func (s strict) Reply(_ int64, chunk []byte) bool { return !strings.Contains(string(chunk), s.reply) }
+
+func TestWatch(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		watcher strict
+		reached int64 // lines that the server got
+	}{
+		{"a request is kept", strict{request: "COMMIT", reply: "none"}, 2},
+		{"it is done, and the reply is kept", strict{request: "none", reply: "COMMIT"}, 3},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			e, p := setup(t)
+			p.Watch(row.watcher)
+			c, other := dial(t, p), dial(t, p)
+			c.says("begin")
+			c.send("COMMIT")
+			other.says("a")
+			require.Eventually(t, func() bool { return e.lines.Load() == row.reached }, time.Minute, time.Millisecond)
+			p.Cut()
+			c.isReset()
+			require.Equal(t, row.reached, e.lines.Load())
+		})
+	}
+}
+
 func TestPick(t *testing.T) {
 	t.Setenv("SECKILL_E2E", "")
 	require.Equal(t, 1, Pick(1, 2))

@@ -10,6 +10,7 @@ import (
 // line is one connection, from the client through the proxy to the server.
 type line struct {
 	proxy          *Proxy
+	number         int64
 	client, server net.Conn
 	mute           atomic.Pointer[swallow] // the next reply is swallowed
 	ended          sync.Once
@@ -52,16 +53,27 @@ func (l *line) request(chunk []byte) bool {
 	if s := l.proxy.swallows(chunk); s != nil {
 		l.mute.Store(s)
 	}
-	return true
+	return l.watched(Watcher.Request, chunk)
 }
 
-func (l *line) reply([]byte) bool {
+// watched asks the watcher; false comes only once the line has ended.
+func (l *line) watched(way func(Watcher, int64, []byte) bool, chunk []byte) bool {
+	var w Watcher
+	l.proxy.set(func() { w = l.proxy.watcher })
+	if w == nil || way(w, l.number, chunk) {
+		return true
+	}
+	<-l.done
+	return false
+}
+
+func (l *line) reply(chunk []byte) bool {
 	if !l.travel() {
 		return false
 	}
 	s := l.mute.Load()
 	if s == nil {
-		return true
+		return l.watched(Watcher.Reply, chunk)
 	}
 	l.reset()
 	l.proxy.swallowed(s)
