@@ -16,8 +16,7 @@ import (
 
 const (
 	users    = 450
-	graceMax = 4 * time.Second  // in which buyers end their business after the faults
-	restMax  = 45 * time.Second // far more than it takes for all to come to rest
+	graceMax = 4 * time.Second // in which buyers end their business after the faults
 )
 
 // outcome is what a round showed.
@@ -33,12 +32,8 @@ type outcome struct {
 // round runs a sale through a plan of faults, by the programs in a directory.
 func round(t *testing.T, p plan, bin string) (o outcome) {
 	began := time.Now()
-	w := newWorld(t, p, bin)
-	voucher, err := w.create(p.units)
-	require.NoError(t, err)
-	c := &crowd{w: w, voucher: voucher, total: p.units}
-	w.began = time.Now()
-
+	c := newCrowd(t, p, bin)
+	w := c.w
 	shopping, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	gone := make(chan struct{})
@@ -65,13 +60,22 @@ func round(t *testing.T, p plan, bin string) (o outcome) {
 	return o
 }
 
+// newCrowd is a world with a sale in it.
+func newCrowd(t *testing.T, p plan, bin string) *crowd {
+	w := newWorld(t, p, bin)
+	voucher, err := w.create(p.units)
+	require.NoError(t, err)
+	w.began = time.Now()
+	return &crowd{w: w, voucher: voucher, total: p.units}
+}
+
 // judge lets all come to rest, and looks at what is left.
 func (c *crowd) judge(ctx context.Context) (o outcome) {
-	p, found := c.rest(ctx, restMax)
+	p, found := c.rest(ctx, c.w.plan.rest)
 	c.w.tale.add(c.w.since(), "at rest: %v", len(found) == 0)
 	if len(found) == 0 {
 		if found = c.encore(ctx, p); len(found) == 0 {
-			p, found = c.rest(ctx, restMax)
+			p, found = c.rest(ctx, c.w.plan.rest)
 		}
 	}
 	deeds := c.all()

@@ -127,6 +127,7 @@ func (b *buyer) live(ctx context.Context) {
 		}
 	case 3, 4:
 		if b.change(ctx, cancel, order) {
+			b.ask(ctx, b.r, b.id, cancel, order) // a user who cannot wait
 			if again := b.obtain(ctx); again != "" && habit == 4 {
 				b.change(ctx, pay, again)
 			}

@@ -37,6 +37,7 @@ func (h holding) of(order string) holding { return holding{order, "live", late{b
 type fate struct {
 	rows    map[string]row
 	forgets bool
+	blind   bool // what says that an order waits was deleted
 }
 
 func (f fate) mayDie(order string) bool {
@@ -74,6 +75,11 @@ type request struct {
 
 // open says that nobody knows whether it was done, or will be.
 func (r request) open() bool { return !r.answer.came() || r.answer.HTTP >= 500 }
+
+// missing says that the order was not found, where that may be.
+func (r request) missing() bool {
+	return r.answer.Code == "ORDER_NOT_FOUND" && (r.fate.forgets || r.fate.blind)
+}
 
 // step are the holdings that a request may leave; none: its answer is wrong.
 func (r request) step(h holding) (next []holding) {
@@ -159,7 +165,7 @@ func (r request) changed(h holding, to string) []holding {
 		a.Code == "PAID" && r.kind == cancel && state == "paid",
 		(a.Code == "CANCELLED" || a.Code == "REJECTED") && r.kind == pay && state == "dead",
 		a.Code == "QUEUED" && state == "live",
-		a.Code == "ORDER_NOT_FOUND" && r.fate.forgets,
+		r.missing(),
 		a.HTTP == 200 && state == to:
 		return []holding{h}
 	case a.HTTP == 200 && state == "live":
@@ -171,7 +177,7 @@ func (r request) changed(h holding, to string) []holding {
 func (r request) looked(h holding) []holding {
 	a := r.answer
 	switch {
-	case r.open() || a.Code == "ORDER_NOT_FOUND" && r.fate.forgets:
+	case r.open(), r.missing():
 		return []holding{h}
 	case a.HTTP != 200:
 		return nil
@@ -216,7 +222,7 @@ func history(deeds []deed, f fate) (ops []porcupine.Operation) {
 // histories holds what each user was told to a shop that does one thing after the other.
 func (c *crowd) histories(deeds []deed, p picture) (found []finding) {
 	const limit = 5 * time.Second
-	f := fate{p.rows, c.w.plan.forgets}
+	f := fate{p.rows, c.w.plan.forgets, c.w.plan.has("drop-tickets") || c.w.plan.has("drop-stream")}
 	by := map[int64][]deed{}
 	for _, d := range deeds {
 		by[d.user] = append(by[d.user], d)

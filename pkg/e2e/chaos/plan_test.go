@@ -41,8 +41,9 @@ type plan struct {
 	seed    uint64
 	redis   mode
 	units   int
-	forgets bool // Redis may forget orders that it accepted: then, and only then, some may be gone
-	clock   bool // one api runs by a clock of its own
+	forgets bool          // Redis may forget orders that it accepted: then, and only then, some may be gone
+	clock   bool          // one api runs by a clock of its own
+	rest    time.Duration // how long all may take to come to rest afterwards
 	steps   []step
 }
 
@@ -52,12 +53,14 @@ const (
 	stepsMax  = 6
 	lastsMin  = 200 * time.Millisecond
 	lastsMore = 1000 * time.Millisecond
+	restMax   = 45 * time.Second // far more than it takes for all to come to rest
 )
 
 // draw makes the plan of a seed from the faults that are wanted.
 func draw(seed uint64, wanted []*fault) plan {
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := plan{seed: seed, redis: pick(r, modesOf(wanted)), units: pick(r, []int{250, 250, 250, 600})}
+	p := plan{seed: seed, redis: pick(r, modesOf(wanted)), units: pick(r, []int{250, 250, 250, 600}), rest: restMax}
+	p.forgets = p.redis == sentinel // which fails over by itself when the machine is busy
 	wanted = slices.DeleteFunc(slices.Clone(wanted), func(f *fault) bool { return !f.fits(p.redis) })
 	// Most rounds must not forget: what they promise is more, and so they find more.
 	keep := slices.DeleteFunc(slices.Clone(wanted), func(f *fault) bool { return slices.Contains(f.forgets, p.redis) })
