@@ -47,7 +47,7 @@ func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err 
 		}
 	}
 	api := app.New(app.Deps{
-		Redis: redis, SQL: sql, JWTSecret: []byte(cfg.JWT.Secret.Reveal()),
+		Redis: redis, SQL: sql, JWTSecret: []byte(cfg.JWT.Secret.Reveal()), Receipts: []byte(cfg.ReceiptSecret.Reveal()),
 		Log: log, Registry: obs.NewRegistry("api", command.Version()),
 		Options: app.Options{
 			RatePerUser: cfg.RatePerUser, AdmitMax: cfg.AdmitMax, TrustedProxies: cfg.TrustedProxies,

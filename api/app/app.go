@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -30,6 +31,7 @@ type Deps struct {
 	Redis     *redisstore.Store
 	SQL       *sqlstore.Store
 	JWTSecret []byte // of HS256 tokens, at least 32 bytes; empty: a JWKS is all there is
+	Receipts  []byte // secret from which the key of receipts is derived; empty: JWTSecret
 	Log       *slog.Logger
 	Registry  *prometheus.Registry // gets the api's metrics; one API for each registry
 	Now       func() time.Time     // nil: time.Now
@@ -79,6 +81,7 @@ func New(d Deps) *API {
 		Log:      d.Log,
 		Now:      d.Now,
 
+		ReceiptSecret:  []byte(cmp.Or(string(d.Receipts), string(d.JWTSecret))),
 		TrustedProxies: d.Options.TrustedProxies,
 		CORSOrigins:    d.Options.CORSOrigins,
 	})}

@@ -56,7 +56,7 @@ type answer struct {
 	status   int
 	location string
 	body     struct {
-		VoucherID, OrderID, UserID, Code string
+		VoucherID, OrderID, UserID, Code, Receipt string
 		Status                           any // of an order, or a number of a problem
 		State                            string
 		Left                             int64

@@ -1,7 +1,7 @@
 // Package books keeps Redis and SQL in agreement: it rebuilds a voucher's keys from SQL,
-// repairs single users, gives the units of dead orders back, and audits both. The api's admin calls and the worker's commands
-// share it. It imports the words of the sale; the stores come through the interfaces
-// below.
+// repairs single users, gives the units of dead orders back, finds an end for orders that
+// Redis forgot, and audits both. The api and the worker share it. It imports the words of
+// the sale; the stores come through the interfaces below.
 package books
 
 import (
@@ -62,6 +62,7 @@ type redis interface {
 	turns
 	reader
 	mender
+	admitter
 	changer
 	replayer
 }
@@ -69,6 +70,7 @@ type redis interface {
 type sql interface {
 	ledger
 	orders
+	rejecter
 	decider
 }
 

@@ -28,6 +28,7 @@ func (a API) check(f *faults) {
 	a.MySQL.check(f)
 	a.JWT.check(f)
 	a.Log.check(f)
+	f.unless(a.ReceiptSecret == "" || len(a.ReceiptSecret) >= secretMin, "SECKILL_RECEIPT_SECRET", "has %d bytes and needs at least %d", len(a.ReceiptSecret), secretMin)
 	f.unless(isListen(a.HTTPAddr), "SECKILL_HTTP_ADDR", "is no host:port")
 	f.unless(isListen(a.OpsAddr), "SECKILL_OPS_ADDR", "is no host:port")
 	f.unless(a.RatePerUser >= 0 && a.RatePerUser <= rateMax, "SECKILL_RATE_PER_USER", "is not from 0 to %d", rateMax)

@@ -20,6 +20,8 @@ type API struct {
 	HTTPAddr string `env:"SECKILL_HTTP_ADDR" envDefault:":8080"` // where buyers ask
 	OpsAddr  string `env:"SECKILL_OPS_ADDR" envDefault:":9090"`  // where operators ask
 
+	ReceiptSecret Secret `env:"SECKILL_RECEIPT_SECRET" example:"the output of: openssl rand -base64 32"` // of receipts; SECKILL_JWT_SECRET if it is not set
+
 	RatePerUser    int  `env:"SECKILL_RATE_PER_USER" envDefault:"10"`               // purchases a second of one user; 0: no limit
 	AdmitMax       int  `env:"SECKILL_ADMIT_MAX" envDefault:"4096"`                 // purchases that may wait for Redis at a time
 	TrustedProxies List `env:"SECKILL_TRUSTED_PROXIES" example:"10.0.0.0/8,::1"`    // whose X-Forwarded-For is believed

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
+	"github.com/openseckill/seckill/api/internal/receipt"
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
@@ -30,6 +31,7 @@ type ledger interface {
 	keeper
 	auditor
 	replayer
+	recoverer
 }
 
 // Deps are what an API needs; all of them.
@@ -48,6 +50,7 @@ type Deps struct {
 	Log      *slog.Logger
 	Now      func() time.Time // for display; the window of a sale is judged by Redis
 
+	ReceiptSecret  []byte   // from which the key of receipts is derived; empty: there are none
 	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed
 	CORSOrigins    []string // of pages that may call from a browser; "*" is all of them
 }
@@ -74,6 +77,7 @@ type API struct {
 	resync  *resync
 	hub     *hub
 
+	receipts  *receipt.Signer
 	names     *names
 	allowance allowance
 
@@ -88,6 +92,7 @@ func New(d Deps) *API {
 		auth: d.Auth, gate: d.Gate, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
 		books: d.Books, deeds: d.Deeds, ids: d.IDs, life: d.Life, giver: d.Giver, meter: d.Meter, log: d.Log, now: d.Now,
 		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(), names: newNames(),
+		receipts: receipt.NewSigner(d.ReceiptSecret),
 	}
 	a.voucher = newMemo(d.Now, a.loadVoucher)
 	a.pages = newMemo(d.Now, a.loadPage)

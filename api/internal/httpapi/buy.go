@@ -24,6 +24,7 @@ type bought struct {
 	VoucherID seckill.VoucherID `json:"voucherId"`
 	Status    seckill.Status    `json:"status" doc:"queued, or with repeated what became of the order since"`
 	Repeated  bool              `json:"repeated,omitempty" doc:"The caller held this order already"`
+	Receipt   string            `json:"receipt,omitempty" doc:"Proof of the acceptance; show it when you ask for the order, and it is found or ended even where the sale lost it"`
 }
 
 // buy is the hot path. It is a plain gin handler: no reflection, no body to decode. The
@@ -57,10 +58,12 @@ func (a *API) admit(ctx context.Context, c *gin.Context, u seckill.UserID, v sec
 
 	switch code {
 	case "":
-		a.tell(c, http.StatusAccepted, bought{OrderID: got.Order, VoucherID: v, Status: seckill.Queued})
+		a.tell(c, http.StatusAccepted, a.bought(got.Order, u, v, seckill.Queued))
 	case seckill.AlreadyOrdered:
 		status := a.statusOf(ctx, got.Order)
-		a.tell(c, http.StatusOK, bought{OrderID: got.Order, VoucherID: v, Status: status, Repeated: true})
+		repeat := a.bought(got.Order, u, v, status)
+		repeat.Repeated = true
+		a.tell(c, http.StatusOK, repeat)
 	case seckill.NotStarted:
 		fail(c, a.notStarted(got.Begin))
 	case seckill.NotReady:
@@ -68,6 +71,11 @@ func (a *API) admit(ctx context.Context, c *gin.Context, u seckill.UserID, v sec
 	default:
 		fail(c, err)
 	}
+}
+
+// bought is an answer with its receipt.
+func (a *API) bought(id seckill.OrderID, u seckill.UserID, v seckill.VoucherID, s seckill.Status) bought {
+	return bought{OrderID: id, VoucherID: v, Status: s, Receipt: a.receipts.Sign(seckill.Order{ID: id, User: u, Voucher: v})}
 }
 
 func (a *API) tell(c *gin.Context, status int, b bought) {
@@ -83,13 +91,16 @@ var jsonType = []string{"application/json"}
 // json is what encoding/json makes of b, made without looking at its type first: none of
 // its values needs quoting.
 func (b bought) json() []byte {
-	text := make([]byte, 0, 128)
+	text := make([]byte, 0, 192)
 	text = strconv.AppendInt(append(text, `{"orderId":"`...), int64(b.OrderID), 10)
 	text = strconv.AppendInt(append(text, `","voucherId":"`...), int64(b.VoucherID), 10)
 	text = append(append(text, `","status":"`...), b.Status...)
 	text = append(text, '"')
 	if b.Repeated {
 		text = append(text, `,"repeated":true`...)
+	}
+	if b.Receipt != "" {
+		text = append(append(append(text, `,"receipt":"`...), b.Receipt...), '"')
 	}
 	return append(text, "}\n"...)
 }

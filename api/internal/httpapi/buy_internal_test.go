@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/api/internal/receipt"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -17,6 +18,7 @@ func TestBoughtAsJSON(t *testing.T) {
 	for _, b := range []bought{
 		{OrderID: math.MaxInt64, VoucherID: 1, Status: seckill.Queued},
 		{OrderID: 9007199254740993, VoucherID: math.MaxInt64, Status: seckill.Cancelled, Repeated: true},
+		{OrderID: 1, VoucherID: 1, Status: seckill.Queued, Receipt: receipt.NewSigner([]byte("x")).Sign(seckill.Order{ID: 1, User: 2, Voucher: 3})},
 	} {
 		want, err := json.Marshal(b)
 		require.NoError(t, err)

@@ -29,6 +29,7 @@ const (
 	exampleEnd     = "2026-06-01T14:00:00.000Z"
 	exampleStored  = "2026-06-01T12:00:00.310Z"
 	exampleExpiry  = "2026-06-01T12:15:00.310Z"
+	exampleReceipt = "1001.q3T0gGmK0Yc9b1V8bqv0Xw"
 
 	exampleUser    seckill.UserID    = 42
 	exampleVoucher seckill.VoucherID = 1001
@@ -36,8 +37,8 @@ const (
 )
 
 var (
-	exampleBought = bought{OrderID: exampleOrder, VoucherID: exampleVoucher, Status: seckill.Queued}
-	exampleRepeat = bought{OrderID: exampleOrder, VoucherID: exampleVoucher, Status: seckill.Created, Repeated: true}
+	exampleBought = bought{OrderID: exampleOrder, VoucherID: exampleVoucher, Status: seckill.Queued, Receipt: exampleReceipt}
+	exampleRepeat = bought{OrderID: exampleOrder, VoucherID: exampleVoucher, Status: seckill.Created, Repeated: true, Receipt: exampleReceipt}
 	exampleView   = voucherView{
 		VoucherID: exampleVoucher, Title: "Tea set", Price: 9900, Currency: "CNY", Total: 100, Left: 37,
 		BeginsAt: exampleBegin, EndsAt: exampleEnd, State: seckill.Open, Now: exampleStored,
@@ -108,16 +109,17 @@ var notes = map[string]note{
 	"getOrder": {
 		tag: "Orders",
 		text: "An order of the caller, from the moment it was accepted; an admin reads any. " +
-			"With wait the answer comes as soon as the order is no longer queued, or when the time is up.",
+			"With wait the answer comes as soon as the order is no longer queued, or when the time is up. " +
+			"With the receipt that came with it an order is found also where Redis crashed and forgot it: it is queued again under its id or, where nothing is left, rejected as lost.",
 		good:  map[int]told{200: {text: "The order as it is now", body: exampleCreated}},
-		codes: []seckill.Code{seckill.OrderNotFound, seckill.Overloaded},
+		codes: []seckill.Code{seckill.OrderNotFound, seckill.Overloaded, seckill.NotReady},
 	},
 	"followOrder": {
 		tag: "Orders",
 		text: "The order as it is now, then once more after each change, as events named order whose data is what getOrder answers. " +
 			"The stream ends after a final status (paid, cancelled, rejected), and when the server stops: ask again unless the last status was final. A comment every 15 seconds shows that it lives.",
 		good:  map[int]told{200: {text: "Events, until the status is final", body: "event: order\ndata: {\"orderId\":\"191591179124737025\",\"voucherId\":\"1001\",\"userId\":\"42\",\"status\":\"queued\"}\n\n"}},
-		codes: []seckill.Code{seckill.OrderNotFound, seckill.Overloaded},
+		codes: []seckill.Code{seckill.OrderNotFound, seckill.Overloaded, seckill.NotReady},
 	},
 	"listOrders": {
 		tag:  "Orders",
@@ -242,6 +244,8 @@ var words = map[string]word{
 	"cursor":          {text: "Where the page begins: what the page before ended with", example: exampleVoucher.String()},
 	"limit":           {text: "How many at most", example: 50},
 	"wait":            {example: "10s"},
+	"receipt":         {example: exampleReceipt},
+	"Seckill-Receipt": {example: exampleReceipt},
 	"Idempotency-Key": {text: "Names this creation, so that a repeat makes no second one", example: "spring-sale-1"},
 	"If-Match":        {text: "The version that is to be changed, as ETag told it", example: `"3"`},
 	"status": {text: "Where the order is: queued, then created, then paid or cancelled; or rejected",

@@ -21,6 +21,7 @@ const (
 
 type eventsInput struct {
 	OrderID string `path:"orderId" doc:"Order id, canonical decimal"`
+	ReceiptInput
 }
 
 // routeEvents registers the stream of an order.
@@ -43,7 +44,7 @@ func (a *API) followOrder(ctx context.Context, in *eventsInput) (*huma.StreamRes
 		return nil, err
 	}
 	s := &stream{api: a, id: id}
-	if err := s.look(ctx); err != nil {
+	if err := s.look(in.show(ctx)); err != nil {
 		s.leave()
 		return nil, err
 	}

@@ -42,6 +42,8 @@ type shop struct {
 	vouchers func(after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
 	create   func(v seckill.Voucher, key string) (seckill.Voucher, bool, error)
 	sync     func(ctx context.Context, v seckill.VoucherID) error
+	receipts []byte // secret of the receipts; empty: there are none
+	recover  func(o seckill.Order) (seckill.Order, error)
 	life     lifeFake
 }
 
@@ -132,6 +134,13 @@ func (s *shop) Sync(ctx context.Context, v seckill.VoucherID) error {
 
 func (s *shop) Heal(ctx context.Context, v seckill.VoucherID) error { return s.Sync(ctx, v) }
 
+func (s *shop) Recover(_ context.Context, o seckill.Order) (seckill.Order, error) {
+	if s.recover == nil {
+		panic("nobody showed a receipt")
+	}
+	return s.recover(o)
+}
+
 // clock is a time that a test moves.
 type clock struct{ ms atomic.Int64 }
 
@@ -163,7 +172,7 @@ func (s *shop) openWith(t testing.TB, c *clock, origins []string) *rig {
 	r.api = httpapi.New(httpapi.Deps{
 		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s, Deeds: s, IDs: s, Life: s, Giver: s,
 		Meter: r.meter, Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
-		CORSOrigins: origins,
+		CORSOrigins: origins, ReceiptSecret: s.receipts,
 	})
 	t.Cleanup(r.api.Close)
 	return r

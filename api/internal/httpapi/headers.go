@@ -14,7 +14,7 @@ import (
 // What a page of an allowed origin may send, and read of an answer.
 const (
 	corsMethods = "GET, HEAD, POST, PATCH"
-	corsSends   = "Authorization, Content-Type, Idempotency-Key, If-Match, X-Request-Id"
+	corsSends   = "Authorization, Content-Type, Idempotency-Key, If-Match, Seckill-Receipt, X-Request-Id"
 	corsReads   = "Content-Language, ETag, Location, Retry-After, WWW-Authenticate, X-Request-Id"
 	corsLife    = "600" // seconds that a browser remembers them
 )

@@ -44,6 +44,7 @@ type orderView struct {
 type orderInput struct {
 	OrderID string `path:"orderId" doc:"Order id, canonical decimal"`
 	Wait    string `query:"wait" doc:"How long to wait while the order is queued, up to 30s" example:"10s"`
+	ReceiptInput
 }
 
 type orderOutput struct{ Body orderView }
@@ -58,15 +59,26 @@ func (a *API) getOrder(ctx context.Context, in *orderInput) (*orderOutput, error
 	if err != nil {
 		return nil, err
 	}
+	ctx = in.show(ctx)
 	if wait == 0 {
 		return a.lookUp(ctx, id)
 	}
 	return a.await(ctx, id, wait)
 }
 
-// lookUp finds an order from the moment of its 202. The ticket is read first and the row
-// second: an order leaves Redis only after its row is there, so one of the two is seen.
+// lookUp finds an order from the moment of its 202, by its receipt also where Redis has
+// forgotten it.
 func (a *API) lookUp(ctx context.Context, id seckill.OrderID) (*orderOutput, error) {
+	found, err := a.known(ctx, id)
+	if errors.Is(err, seckill.OrderNotFound) {
+		return a.recall(ctx, id)
+	}
+	return found, err
+}
+
+// known looks where orders are. The ticket is read first and the row second: an order
+// leaves Redis only after its row is there, so one of the two is seen.
+func (a *API) known(ctx context.Context, id seckill.OrderID) (*orderOutput, error) {
 	who := caller(ctx)
 	sales, err := a.sales.get(ctx, struct{}{})
 	if err != nil {
