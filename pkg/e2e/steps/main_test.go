@@ -1,0 +1,40 @@
+// Package steps kills a program at every step of what it does. The steps of a program are
+// its calls to Redis and SQL: a proxy stands in front of each server, stops the world at the
+// step that is due, and the process gets SIGKILL. Another one takes over, and the law must
+// hold. It holds tests only.
+package steps
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/openseckill/seckill/pkg/sqltest"
+)
+
+var bin string // where the two programs are
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "seckill-steps")
+	if err != nil {
+		panic(err)
+	}
+	if err := build(dir); err != nil {
+		panic(err)
+	}
+	bin = dir
+	exit := sqltest.Main(m)
+	_ = os.RemoveAll(dir)
+	os.Exit(exit)
+}
+
+// build builds the programs as they are shipped, never watched for races: a hundred of them
+// start here, and other tests watch.
+func build(dir string) error {
+	out, err := exec.Command("go", "build", "-tags", "nomsgpack", "-o", dir, "../../../api", "../../../worker").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s%w", out, err)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package steps
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/openseckill/seckill/pkg/faultnet"
+)
+
+// TestSteps kills a program at every step in turn, by name. At full length that is on both
+// sides of each; in short a step is executed and not answered, which leaves behind what the
+// next one leaves that is about to be sent.
+func TestSteps(t *testing.T) {
+	for _, c := range scenes {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			steps := s.rehearse(c)
+			for _, name := range c.knows {
+				require.Contains(t, steps, step{name, 1})
+			}
+			for i, d := range deaths(steps) {
+				t.Run(fmt.Sprintf("%d %s", i+1, d), func(t *testing.T) {
+					s.t = t
+					s.perform(c, d)
+				})
+				s.t = t
+			}
+		})
+	}
+}
+
+// deaths are those of a program that takes these steps. A read that is about to be sent has
+// got nothing yet.
+func deaths(steps []step) (ds []death) {
+	for i, s := range steps {
+		if s.name != taken && (i == 0 || faultnet.Pick(false, true)) {
+			ds = append(ds, death{s, before})
+		}
+		ds = append(ds, death{s, after})
+	}
+	return ds
+}
+
+// rehearse runs a scene in which nobody dies, and returns its steps. A first run is not
+// counted: it loads the scripts, and a program's own first steps are those of a new life.
+func (s *stage) rehearse(c scene) []step {
+	s.t.Helper()
+	first := s.perform(c, death{})
+	first.crash()
+	s.revive(first)
+	return s.perform(c, death{}).record.list()
+}
+
+// perform runs a scene in which the program dies, and another one takes over. The zero death
+// is none. It returns the program.
+func (s *stage) perform(c scene, d death) *life {
+	s.t.Helper()
+	deal := c.set(s)
+	l := c.victim(s, deal)
+	l.record.arm(d)
+	if l.cmd.Process == nil {
+		l.start() // a command, which begins to act at once
+	}
+	acted := make(chan error, 1)
+	go func() { acted <- c.act(s, l, deal) }() // whose answer may never come
+	if d == (death{}) {
+		require.NoError(s.t, <-acted)
+	} else {
+		l.dies(d)
+		<-acted
+		s.revive(l)
+	}
+	if c.again != nil {
+		l.record.rest()
+		c.again(s, deal)
+	}
+	s.rest(deal.voucher)
+	s.law(deal)
+	s.view(deal)
+	return l
+}
