@@ -5,6 +5,7 @@
 package steps
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,6 +25,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	bin = dir
+	flag.Parse()
+	_ = flag.Set("test.parallel", "5") // scenes mostly wait
 	exit := sqltest.Main(m)
 	_ = os.RemoveAll(dir)
 	os.Exit(exit)

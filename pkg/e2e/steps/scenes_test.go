@@ -23,9 +23,16 @@ type scene struct {
 func theWorker(s *stage, _ *deal) *life { return s.worker }
 func theAPI(s *stage, _ *deal) *life    { return s.api }
 
+// freshAPI is one that has not sold anything.
+func freshAPI(s *stage, _ *deal) *life {
+	s.api.crash()
+	s.revive(s.api)
+	return s.api
+}
+
 var scenes = []scene{
 	{
-		name: "admit", victim: theAPI, set: (*stage).fresh, act: (*stage).buy, again: (*stage).buyAgain,
+		name: "admit", victim: freshAPI, set: (*stage).fresh, act: (*stage).buy, again: (*stage).buyAgain,
 		knows: []string{"sequence", "seckill"},
 	},
 	{
@@ -118,7 +125,7 @@ func (s *stage) buyAgain(d *deal) {
 // deliverAgain queues an order that has its row, as a requeue beside a slow worker does.
 func (s *stage) deliverAgain(_ *life, d *deal) error {
 	o := d.orders[0]
-	return s.rdb.Do(s.whole.Context(), "XADD", "seckill:stream", "*", "id", o.ID, "userId", o.User, "voucherId", o.Voucher).Err()
+	return s.rdb.Do(s.whole.Context(), "XADD", "seckill:stream", "*", "id", o.ID.String(), "userId", o.User.String(), "voucherId", o.Voucher.String()).Err()
 }
 
 // acceptTwice lets a Redis that forgot an order accept its user once more: a duplicate.

@@ -140,8 +140,8 @@ func (s *stage) count(query string, args ...any) (n int64) {
 	return n
 }
 
-// rest waits until nothing is under way: no entry, no release that is due, nothing to
-// publish, and every voucher sells.
+// rest waits until nothing is under way: no entry, no order past its time, no release that is
+// due, nothing to publish, and the voucher sells.
 func (s *stage) rest(v seckill.VoucherID) {
 	s.t.Helper()
 	var state string
@@ -156,7 +156,8 @@ func (s *stage) rest(v seckill.VoucherID) {
 			return false
 		}
 		state = "rows wait"
-		return s.count("SELECT (SELECT COUNT(*) FROM voucher_order WHERE release_due = 1) + (SELECT COUNT(*) FROM order_outbox WHERE published_at IS NULL)") == 0
+		return s.count(`SELECT (SELECT COUNT(*) FROM voucher_order WHERE release_due = 1 OR status = 'created' AND expires_at = 1)
+			+ (SELECT COUNT(*) FROM order_outbox WHERE published_at IS NULL)`) == 0
 	}, patient, 5*time.Millisecond, "%s", lazy{&state})
 }
 
