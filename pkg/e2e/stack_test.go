@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,6 +23,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/faultnet"
 	"github.com/openseckill/seckill/pkg/redistest"
 	"github.com/openseckill/seckill/pkg/sqltest"
 )
@@ -102,7 +102,7 @@ type program struct {
 // start runs a program with further settings, and returns when it is ready.
 func (s *stack) start(name string, env ...string) *program {
 	s.t.Helper()
-	p := &program{t: s.t, ops: freeAddr(s.t), out: &lines{}, done: make(chan struct{})}
+	p := &program{t: s.t, ops: faultnet.FreeAddr(), out: &lines{}, done: make(chan struct{})}
 	p.cmd = exec.Command(filepath.Join(bin, name))
 	p.cmd.Env = append(append(s.env, "SECKILL_OPS_ADDR="+p.ops), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
@@ -143,7 +143,7 @@ func (s *stack) start(name string, env ...string) *program {
 // startAPI runs an api; requests go to the one that was started last.
 func (s *stack) startAPI(env ...string) *program {
 	s.t.Helper()
-	addr := freeAddr(s.t)
+	addr := faultnet.FreeAddr()
 	p := s.start("api", append(env, "SECKILL_HTTP_ADDR="+addr)...)
 	s.api = "http://" + addr
 	return p
@@ -225,13 +225,6 @@ func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
-}
-
-func freeAddr(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // answer is an answer of the api, with its body as it came.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/openseckill/seckill/pkg/faultnet"
 )
 
 const (
@@ -111,9 +113,7 @@ func (s *Server) first() (err error) {
 		return s.run()
 	}
 	for range portTries {
-		if s.addr, err = freePort(); err != nil {
-			return err
-		}
+		s.addr = faultnet.FreeAddr()
 		if err = s.run(); err == nil {
 			return nil
 		}
@@ -210,23 +210,4 @@ func tempDir() string {
 		return d
 	}
 	return "/tmp"
-}
-
-// freePort returns a loopback address nobody listens on. A cluster's bus wants the port
-// 10000 above it, so the port is low enough for both.
-func freePort() (string, error) {
-	const highest = 65535 - 10000
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", err
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		if err := l.Close(); err != nil {
-			return "", err
-		}
-		if port <= highest {
-			return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), nil
-		}
-	}
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/openseckill/seckill/pkg/faultnet"
 )
 
 const (
@@ -53,7 +55,8 @@ func Start(o Options) (*Server, error) {
 	}
 	s := &Server{binary: binary, flags: o.Flags}
 	if o.TCP {
-		if s.port, err = freePort(); err != nil {
+		_, port, _ := net.SplitHostPort(faultnet.FreeAddr()) // it has both
+		if s.port, err = strconv.Atoi(port); err != nil {
 			return nil, fmt.Errorf("sqltest.Start: %w", err)
 		}
 	}
@@ -261,15 +264,6 @@ func parent(wanted string) string {
 		return memory
 	}
 	return os.TempDir()
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 func findBinary() (string, error) {
