@@ -160,3 +160,16 @@ group "g" consumer "c"
 group "g" pending 1-1 of "c", delivered 1`,
 	}, redistest.Dump(t, c))
 }
+
+func TestWatchedFailsOver(t *testing.T) {
+	t.Parallel()
+	w := redistest.NewWatched(t, 1, redistest.Options{})
+	old := w.Servers[0].ClientOf(t)
+	require.NoError(t, old.Set(t.Context(), "a", "1", 0).Err())
+	require.EqualValues(t, 1, old.Wait(t.Context(), 1, time.Minute).Val())
+	require.NoError(t, w.Failover(t.Context()))
+	now, err := w.Master(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, w.Servers[1], now)
+	require.Equal(t, "1", now.ClientOf(t).Get(t.Context(), "a").Val())
+}
