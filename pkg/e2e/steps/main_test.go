@@ -6,11 +6,10 @@ package steps
 
 import (
 	"flag"
-	"fmt"
 	"os"
-	"os/exec"
 	"testing"
 
+	"github.com/openseckill/seckill/pkg/e2e/process"
 	"github.com/openseckill/seckill/pkg/sqltest"
 )
 
@@ -21,7 +20,8 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	if err := build(dir); err != nil {
+	// Not watched for races: a hundred of them start here, and other tests watch.
+	if err := process.Build(dir); err != nil {
 		panic(err)
 	}
 	bin = dir
@@ -30,14 +30,4 @@ func TestMain(m *testing.M) {
 	exit := sqltest.Main(m)
 	_ = os.RemoveAll(dir)
 	os.Exit(exit)
-}
-
-// build builds the programs as they are shipped, never watched for races: a hundred of them
-// start here, and other tests watch.
-func build(dir string) error {
-	out, err := exec.Command("go", "build", "-tags", "nomsgpack", "-o", dir, "../../../api", "../../../worker").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s%w", out, err)
-	}
-	return nil
 }

@@ -237,13 +237,13 @@ func (s *stage) syncer(d *deal) *life {
 }
 
 func (s *stage) sync(l *life, _ *deal) error {
-	<-l.done
-	return l.err
+	<-l.Done()
+	return l.Err()
 }
 
 func (s *stage) syncAgain(d *deal) {
 	l := s.syncer(d)
 	l.start()
-	require.NoError(s.t, s.sync(l, d), l.out)
+	require.NoError(s.t, s.sync(l, d), l.Output())
 	s.worker.signal(syscall.SIGCONT)
 }

@@ -82,7 +82,7 @@ func (s *stage) run(program string) *life {
 	l.start()
 	s.whole.Cleanup(func() {
 		if s.whole.Failed() {
-			s.whole.Logf("%s: %s", program, l.out)
+			s.whole.Logf("%s: %s", program, l.Output())
 		}
 		l.crash()
 	})
@@ -120,12 +120,6 @@ func (s *stage) order(v seckill.VoucherID) seckill.Order {
 	const first = 1 << 60 // far from the ids that an api makes
 	s.last++
 	return seckill.Order{ID: seckill.OrderID(first + s.last), User: seckill.UserID(s.last), Voucher: v}
-}
-
-func (s *stage) admit(o seckill.Order) {
-	s.t.Helper()
-	_, err := s.redis.Admit(s.t.Context(), o)
-	require.NoError(s.t, err)
 }
 
 func (s *stage) exec(query string, args ...any) {
@@ -180,7 +174,7 @@ func (s *stage) ask(method, path string, user seckill.UserID, role, body string)
 	if err != nil {
 		return a, err
 	}
-	r, err := http.NewRequestWithContext(s.whole.Context(), method, "http://"+s.api.http+"/api/v1"+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(s.whole.Context(), method, "http://"+s.api.HTTP+"/api/v1"+path, strings.NewReader(body))
 	if err != nil {
 		return a, err
 	}

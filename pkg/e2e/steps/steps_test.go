@@ -61,7 +61,7 @@ func (s *stage) perform(c scene, d death) *life {
 	deal := c.set(s)
 	l := c.victim(s, deal)
 	l.record.arm(d)
-	if l.cmd.Process == nil {
+	if !l.Started() {
 		l.start() // a command, which begins to act at once
 	}
 	acted := make(chan error, 1)

@@ -1,0 +1,139 @@
+// Package process runs the programs as they are shipped, as children of a test. It is for
+// tests alone.
+package process
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/openseckill/seckill/pkg/faultnet"
+)
+
+// Build builds both programs into dir, with further flags of `go build`.
+func Build(dir string, flags ...string) error {
+	args := append([]string{"build", "-tags", "nomsgpack", "-o", dir}, flags...)
+	const module = "github.com/openseckill/seckill/"
+	out, err := exec.Command("go", append(args, module+"api", module+"worker")...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s%w", out, err)
+	}
+	return nil
+}
+
+// Process is one run of a program.
+type Process struct {
+	HTTP string // where an api serves buyers, "127.0.0.1:40001"
+	Ops  string // where a program serves operators
+	cmd  *exec.Cmd
+	out  lines
+	done chan struct{}
+	err  error
+}
+
+// New prepares a run of dir's program, args[0], with what the environment and env say. It
+// serves on addresses of its own.
+func New(dir string, args, env []string) *Process {
+	p := &Process{HTTP: faultnet.FreeAddr(), Ops: faultnet.FreeAddr(), done: make(chan struct{})}
+	p.cmd = exec.Command(filepath.Join(dir, args[0]), args[1:]...)
+	p.cmd.Env = append(append(os.Environ(), "SECKILL_HTTP_ADDR="+p.HTTP, "SECKILL_OPS_ADDR="+p.Ops), env...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return p
+}
+
+// Start begins the run, which ends with this process at the latest.
+func (p *Process) Start() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the death signal belongs to the thread that forks
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			p.err = p.cmd.Wait()
+			close(p.done)
+		}
+	}()
+	return <-started
+}
+
+// Started reports whether Start was called.
+func (p *Process) Started() bool { return p.cmd.Process != nil }
+
+// Ready waits until the program says that it serves.
+func (p *Process) Ready(ctx context.Context) error {
+	const every = 5 * time.Millisecond
+	poll := time.NewTicker(every)
+	defer poll.Stop()
+	for {
+		select {
+		case <-p.done:
+			return fmt.Errorf("%v ended at start: %w\n%s", p.cmd.Args, p.err, &p.out)
+		case <-ctx.Done():
+			return fmt.Errorf("%v is not ready: %w\n%s", p.cmd.Args, context.Cause(ctx), &p.out)
+		case <-poll.C:
+			if p.isReady(ctx) {
+				return nil
+			}
+		}
+	}
+}
+
+func (p *Process) isReady(ctx context.Context) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Ops+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// Signal sends a signal to the process.
+func (p *Process) Signal(sig syscall.Signal) error { return p.cmd.Process.Signal(sig) }
+
+// Kill ends the process as a crash does, and returns once it is gone. It may have ended.
+func (p *Process) Kill() {
+	if p.Started() {
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err is what the process ended with, once it has.
+func (p *Process) Err() error { return p.err }
+
+// Output is what the process has written so far.
+func (p *Process) Output() string { return p.out.String() }
+
+// lines keeps what a process wrote, while it writes.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
