@@ -27,9 +27,19 @@ type row struct {
 	id, status, reason string
 	user               int64
 	due                bool // Redis may still count its unit as sold
+	mortal             bool // unpaid, and it expires before long
 }
 
 func (r row) live() bool { return r.status == "created" || r.status == "paid" }
+
+func (p picture) holds(user int64) bool {
+	for _, r := range p.rows {
+		if r.user == user && r.live() {
+			return true
+		}
+	}
+	return false
+}
 
 // picture is all that both stores know of the voucher.
 type picture struct {
@@ -59,7 +69,7 @@ func (c *crowd) fromSQL(ctx context.Context, p *picture) error {
 	if err != nil {
 		return err
 	}
-	rows, err := c.w.db.QueryContext(ctx, "SELECT id, user_id, status, reason, release_due FROM voucher_order WHERE voucher_id = ?", c.voucher)
+	rows, err := c.w.db.QueryContext(ctx, "SELECT id, user_id, status, reason, release_due, COALESCE(status = 'created' AND expires_at - created_at < 60000, 0) FROM voucher_order WHERE voucher_id = ?", c.voucher)
 	if err != nil {
 		return err
 	}
@@ -67,7 +77,7 @@ func (c *crowd) fromSQL(ctx context.Context, p *picture) error {
 	p.rows = map[string]row{}
 	for rows.Next() {
 		var r row
-		if err := rows.Scan(&r.id, &r.user, &r.status, &r.reason, &r.due); err != nil {
+		if err := rows.Scan(&r.id, &r.user, &r.status, &r.reason, &r.due, &r.mortal); err != nil {
 			return err
 		}
 		p.rows[r.id] = r
@@ -106,6 +116,9 @@ func (p picture) faults() (found []finding) {
 		user := strconv.FormatInt(r.user, 10)
 		if r.due {
 			found = append(found, finding{"books", "a release is due of order " + id, r.user, id})
+		}
+		if r.mortal {
+			found = append(found, finding{"books", "order " + id + " is about to expire", r.user, id})
 		}
 		if !r.live() {
 			continue

@@ -108,8 +108,8 @@ func sceneSync(c *crowd) []finding {
 	return nil
 }
 
-// sceneEpoch lets Redis forget an order that a worker has in hand, and sell its unit again,
-// before the worker stores it.
+// sceneEpoch lets Redis forget an order that a worker has in hand. The worker may store it once
+// the voucher is rebuilt and the workers have looked through it: nobody looks a second time.
 func sceneEpoch(c *crowd) []finding {
 	ctx := c.w.pass()
 	arrived, release := c.holdAll(c.w.workers, "INSERT INTO voucher_order")
@@ -122,7 +122,13 @@ func sceneEpoch(c *crowd) []finding {
 		c.w.t.Fatal(err)
 	}
 	until(ctx, 10*time.Second, func() bool { return c.buyOne(8) != "" })
+	until(ctx, 10*time.Second, func() bool { return len(c.w.rdb.XInfoGroups(ctx, "seckill:stream").Val()) > 0 })
+	pause(ctx, 3*time.Second)
 	release()
+	until(ctx, 10*time.Second, func() bool {
+		p, err := c.picture(ctx)
+		return err == nil && p.holds(7)
+	})
 	_, found := c.rest(ctx, 8*time.Second)
 	return found
 }
