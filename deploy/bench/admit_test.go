@@ -18,23 +18,16 @@ import (
 
 var quickPatience = patience{ask: time.Minute, store: 20 * time.Second, steady: 300 * time.Millisecond, claim: 300 * time.Millisecond, quiet: 3 * time.Second}
 
+// A short round of each way is part of the checks; here is only what all of them share.
 func testAdmit(t *testing.T, g *ground) {
-	first, last := contenders[0], len(contenders)-1
 	b := &admitting{
-		ground: g, contenders: []contender{first, contenders[last-1], contenders[last]},
+		ground: g, contenders: []contender{contenders[0], contenders[len(contenders)-1]},
 		set: settings{N: 60, Rounds: 1}, wait: quickPatience, kills: 1, progress: io.Discard,
-	}
-	for _, c := range contenders[1:3] { // the others run the same way, and every run checks itself
-		t.Run(c.name, func(t *testing.T) {
-			l, err := b.rush(t.Context(), c)
-			require.NoError(t, err)
-			require.Equal(t, law{}, l, "it is slow, not wrong")
-		})
 	}
 	found, err := b.run(t.Context())
 	require.NoError(t, err)
-	require.Len(t, found.Ways, 4, "raw commands, gin, one by one, ours")
-	ours := found.Ways[3]
+	require.Len(t, found.Ways, 3, "raw commands, gin, ours")
+	ours := found.Ways[2]
 	require.Equal(t, law{}, ours.law)
 	require.Zero(t, *ours.Lost)
 	require.Positive(t, ours.StoredP99)
