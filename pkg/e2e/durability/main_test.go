@@ -3,6 +3,7 @@
 package durability
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	if err := process.Build(dir); err != nil {
+	if err := process.Build(context.Background(), dir); err != nil {
 		panic(err)
 	}
 	bin = dir

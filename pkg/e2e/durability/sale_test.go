@@ -73,7 +73,7 @@ func newSale(t *testing.T, p *place) *sale {
 
 func (s *sale) start(program string, env []string) *process.Process {
 	s.t.Helper()
-	p := process.New(bin, []string{program}, env)
+	p := process.New(s.t.Context(), bin, []string{program}, env)
 	require.NoError(s.t, p.Start())
 	s.t.Cleanup(func() {
 		p.Kill()

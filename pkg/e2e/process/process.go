@@ -19,10 +19,10 @@ import (
 )
 
 // Build builds both programs into dir, with further flags of `go build`.
-func Build(dir string, flags ...string) error {
+func Build(ctx context.Context, dir string, flags ...string) error {
 	args := append([]string{"build", "-tags", "nomsgpack", "-o", dir}, flags...)
 	const module = "github.com/openseckill/seckill/"
-	out, err := exec.Command("go", append(args, module+"api", module+"worker")...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", append(args, module+"api", module+"worker")...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s%w", out, err)
 	}
@@ -40,10 +40,10 @@ type Process struct {
 }
 
 // New prepares a run of dir's program, args[0], with what the environment and env say. It
-// serves on addresses of its own.
-func New(dir string, args, env []string) *Process {
+// serves on addresses of its own, and is killed when ctx ends.
+func New(ctx context.Context, dir string, args, env []string) *Process {
 	p := &Process{HTTP: faultnet.FreeAddr(), Ops: faultnet.FreeAddr(), done: make(chan struct{})}
-	p.cmd = exec.Command(filepath.Join(dir, args[0]), args[1:]...)
+	p.cmd = exec.CommandContext(ctx, filepath.Join(dir, args[0]), args[1:]...)
 	p.cmd.Env = append(append(os.Environ(), "SECKILL_HTTP_ADDR="+p.HTTP, "SECKILL_OPS_ADDR="+p.Ops), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

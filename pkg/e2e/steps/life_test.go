@@ -34,7 +34,7 @@ func (s *stage) live(args ...string) *life {
 	c := s.config()
 	c.Net, c.Addr = "tcp", sql.Addr()
 	env := slices.Concat(hurried, []string{"SECKILL_REDIS_ADDRS=" + redis.Addr(), "SECKILL_MYSQL_DSN=" + c.FormatDSN()})
-	l.Process = process.New(bin, args, env)
+	l.Process = process.New(s.whole.Context(), bin, args, env)
 	return l
 }
 

@@ -5,6 +5,7 @@
 package steps
 
 import (
+	"context"
 	"flag"
 	"os"
 	"testing"
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	// Not watched for races: a hundred of them start here, and other tests watch.
-	if err := process.Build(dir); err != nil {
+	if err := process.Build(context.Background(), dir); err != nil {
 		panic(err)
 	}
 	bin = dir
