@@ -31,7 +31,12 @@ type reader interface {
 	Books(ctx context.Context, v seckill.VoucherID) (seckill.RedisBooks, error)
 	Buyers(ctx context.Context, v seckill.VoucherID, page func([]seckill.Ticket) error) error
 	TicketsOf(ctx context.Context, v seckill.VoucherID, users []seckill.UserID) ([]seckill.Ticket, error)
-	Waiting(ctx context.Context, v seckill.VoucherID) ([]seckill.Holder, error)
+	EachWaiting(ctx context.Context, v seckill.VoucherID, page func([]seckill.Holder) error) error
+}
+
+// What stands between Redis and SQL.
+type line interface {
+	InHand(ctx context.Context, v seckill.VoucherID) (pending, buried int64, err error)
 }
 
 // What a repair may do to one user.
@@ -53,7 +58,7 @@ type ledger interface {
 type orders interface {
 	Rows(ctx context.Context, ids []seckill.OrderID) (map[seckill.OrderID]seckill.Order, error)
 	LiveOrders(ctx context.Context, v seckill.VoucherID, users []seckill.UserID) (map[seckill.UserID]seckill.Order, error)
-	Live(ctx context.Context, v seckill.VoucherID, after seckill.OrderID, limit int) ([]seckill.Holder, error)
+	EachLive(ctx context.Context, v seckill.VoucherID, size int, fn func([]seckill.Holder) error) error
 	HoldLive(ctx context.Context, id seckill.OrderID, fn func(ctx context.Context) error) (bool, error)
 }
 
@@ -61,6 +66,7 @@ type redis interface {
 	loader
 	turns
 	reader
+	line
 	mender
 	admitter
 	changer

@@ -1,6 +1,10 @@
 package books
 
-import "github.com/openseckill/seckill/pkg/seckill"
+import (
+	"slices"
+
+	"github.com/openseckill/seckill/pkg/seckill"
+)
 
 // changes are what a sync writes between closing a voucher and opening it.
 type changes struct {
@@ -13,8 +17,8 @@ type changes struct {
 // over a ticket alone; what has a dead row holds nothing. A ticket with neither row nor
 // entry was accepted and lost: it is queued again, also where a live row takes its place,
 // so that it ends as a row of its own.
-func plan(s seckill.Snapshot, held []seckill.Ticket, waiting []seckill.Holder) (c changes) {
-	holds := make(map[seckill.UserID]bool, len(s.Live)+len(waiting))
+func plan(s seckill.Snapshot, seen picture) (c changes) {
+	holds := make(map[seckill.UserID]bool, len(s.Live)+len(seen.waiting))
 	hold := func(h seckill.Holder) {
 		if !holds[h.User] {
 			holds[h.User] = true
@@ -24,34 +28,42 @@ func plan(s seckill.Snapshot, held []seckill.Ticket, waiting []seckill.Holder) (
 	for _, h := range s.Live {
 		hold(h)
 	}
-	queued := make(map[seckill.OrderID]bool, len(waiting))
-	for _, h := range waiting {
-		queued[h.Order] = true
+	queued := make([]seckill.OrderID, len(seen.waiting))
+	for i, h := range seen.waiting {
+		queued[i] = h.Order
 	}
+	slices.Sort(queued)
 	// Of several entries of a user the one that the ticket names comes first.
-	for _, t := range held {
-		h, ok := parse(t)
-		if _, stored := s.Rows[h.Order]; !ok || stored {
+	for _, h := range seen.held {
+		if s.Stored(h.Order) {
 			continue
 		}
 		hold(h)
-		if !queued[h.Order] {
+		if _, found := slices.BinarySearch(queued, h.Order); !found {
 			c.requeue = append(c.requeue, h)
 		}
 	}
-	for _, h := range waiting {
-		if _, stored := s.Rows[h.Order]; !stored {
+	for _, h := range seen.waiting {
+		if !s.Stored(h.Order) {
 			hold(h)
 		}
 	}
-	for _, t := range held {
-		if h, ok := parse(t); ok && holds[h.User] {
-			continue
-		}
-		if user, err := seckill.ParseUserID(t.Buyer); err == nil && holds[user] {
-			continue // a buyer without a ticket, or with a foreign one, that fill puts right
-		}
-		c.forget = append(c.forget, t)
-	}
+	c.forget = forgotten(seen, holds)
 	return c
+}
+
+// forgotten are those on the books who hold nothing. A buyer without a ticket, or with a
+// foreign one, who does hold a unit is put right by the filling.
+func forgotten(seen picture, holds map[seckill.UserID]bool) (gone []seckill.Ticket) {
+	for _, h := range seen.held {
+		if !holds[h.User] {
+			gone = append(gone, seckill.Ticket{Buyer: h.User.String(), Order: h.Order.String()})
+		}
+	}
+	for _, t := range seen.foreign {
+		if user, err := seckill.ParseUserID(t.Buyer); err != nil || !holds[user] {
+			gone = append(gone, t)
+		}
+	}
+	return gone
 }

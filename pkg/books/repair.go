@@ -9,30 +9,26 @@ import (
 
 // Repair mends what Redis has wrong of single users, while the voucher sells. It changes
 // a user only if the ticket is still the one that was read, and may run any number of
-// times, anywhere. It returns what it mended. Books that do not balance as a whole are
-// left to Sync.
-func (b *Books) Repair(ctx context.Context, v seckill.VoucherID) (mended []seckill.Finding, err error) {
-	found, err := b.inspect(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range found {
+// times, anywhere. It returns what it mended, and how many differences only a Sync can
+// mend. Books that do not balance as a whole are left to that, too.
+func (b *Books) Repair(ctx context.Context, v seckill.VoucherID) (mended []seckill.Finding, left int, err error) {
+	_, err = b.inspect(ctx, v, func(f seckill.Finding) error {
 		if f.Due {
-			continue // the workers are about to
+			return nil // the workers are about to
 		}
 		done, err := b.mend(ctx, v, f)
-		if errors.Is(err, seckill.NotReady) {
-			return mended, nil // closed, or unbalanced: the sync sees to it
-		}
-		if err != nil {
-			return mended, err
-		}
-		if done {
+		if done && err == nil {
 			b.log.WarnContext(ctx, "books repaired", "voucher", v, "finding", f.String())
 			mended = append(mended, f)
+		} else if f.Kind.Remedy() == seckill.RemedySync {
+			left++
 		}
+		return err
+	})
+	if errors.Is(err, seckill.NotReady) {
+		return mended, left, nil // closed, or unbalanced: the sync sees to it
 	}
-	return mended, nil
+	return mended, left, err
 }
 
 func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f seckill.Finding) (done bool, err error) {

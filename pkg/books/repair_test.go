@@ -64,7 +64,7 @@ func TestRepair(t *testing.T) {
 			require.Equal(t, before, redistest.Dump(t, f.c), "an audit changes nothing")
 
 			for _, want := range [][]seckill.Kind{{c.want}, nil} {
-				mended, err := f.Repair(t.Context(), f.v.ID)
+				mended, _, err := f.Repair(t.Context(), f.v.ID)
 				require.NoError(t, err)
 				require.Equal(t, want, kinds(mended))
 			}
@@ -88,7 +88,7 @@ func TestRepairLeavesOrdersInFlight(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, r.Balanced())
 	require.Equal(t, 100, r.Waiting)
-	mended, err := f.Repair(t.Context(), f.v.ID)
+	mended, _, err := f.Repair(t.Context(), f.v.ID)
 	require.NoError(t, err)
 	require.Empty(t, mended)
 	require.Equal(t, before, redistest.Dump(t, f.c))
@@ -98,7 +98,7 @@ func TestRepairLeavesUnbalancedBooksToTheSync(t *testing.T) {
 	f := sale(t)
 	require.NoError(t, f.c.HDel(t.Context(), f.key("ticket"), "2").Err())
 	before := redistest.Dump(t, f.c)
-	mended, err := f.Repair(t.Context(), f.v.ID)
+	mended, _, err := f.Repair(t.Context(), f.v.ID)
 	require.NoError(t, err)
 	require.Empty(t, mended)
 	require.Equal(t, before, redistest.Dump(t, f.c))

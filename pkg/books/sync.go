@@ -81,7 +81,7 @@ func (b *Books) syncUntilOpen(ctx context.Context, v seckill.VoucherID) error {
 	var err error
 	for try := range syncTries {
 		if err = b.syncOnce(ctx, v); err == nil {
-			_, err = b.Repair(ctx, v)
+			_, _, err = b.Repair(ctx, v)
 			return err
 		}
 		if !errors.Is(err, seckill.Outdated) && !errors.Is(err, seckill.NotReady) {
@@ -116,15 +116,15 @@ func (b *Books) syncOnce(ctx context.Context, v seckill.VoucherID) error {
 		return err
 	}
 	// The stream before SQL: what leaves it in between has its row by then.
-	held, waiting, err := b.readRedis(ctx, v)
+	seen, err := b.readRedis(ctx, v)
 	if err != nil {
 		return err
 	}
-	snap, err := b.sql.Snapshot(ctx, v, idsOf(held, waiting))
+	snap, err := b.sql.Snapshot(ctx, v, seen.ids())
 	if err != nil {
 		return err
 	}
-	p := plan(snap, held, waiting)
+	p := plan(snap, seen)
 	// Queued again before the tickets change: only a ticket that names the order lets it.
 	if err := b.requeue(ctx, v, p.requeue); err != nil {
 		return err
@@ -155,16 +155,44 @@ func (b *Books) catchUp(ctx context.Context, v seckill.Voucher) error {
 	return b.sql.RaiseVersion(ctx, v.ID, r.Version)
 }
 
-func (b *Books) readRedis(ctx context.Context, v seckill.VoucherID) (held []seckill.Ticket, waiting []seckill.Holder, err error) {
+// picture is what Redis has of a voucher, two numbers for each: there may be millions.
+type picture struct {
+	held    []seckill.Holder // tickets
+	foreign []seckill.Ticket // those that no program of ours wrote, and buyers that have none
+	waiting []seckill.Holder // entries
+}
+
+func (b *Books) readRedis(ctx context.Context, v seckill.VoucherID) (seen picture, err error) {
 	err = b.redis.Buyers(ctx, v, func(page []seckill.Ticket) error {
-		held = append(held, page...)
+		for _, t := range page {
+			if h, ok := parse(t); ok {
+				seen.held = append(seen.held, h)
+			} else {
+				seen.foreign = append(seen.foreign, t)
+			}
+		}
 		return nil
 	})
 	if err != nil {
-		return nil, nil, err
+		return seen, err
 	}
-	waiting, err = b.redis.Waiting(ctx, v)
-	return held, waiting, err
+	err = b.redis.EachWaiting(ctx, v, func(page []seckill.Holder) error {
+		seen.waiting = append(seen.waiting, page...)
+		return nil
+	})
+	return seen, err
+}
+
+// ids are those of all orders that Redis knows.
+func (p picture) ids() []seckill.OrderID {
+	ids := make([]seckill.OrderID, 0, len(p.held)+len(p.waiting))
+	for _, h := range p.held {
+		ids = append(ids, h.Order)
+	}
+	for _, h := range p.waiting {
+		ids = append(ids, h.Order)
+	}
+	return ids
 }
 
 func (b *Books) requeue(ctx context.Context, v seckill.VoucherID, lost []seckill.Holder) error {
@@ -181,19 +209,6 @@ func (b *Books) requeue(ctx context.Context, v seckill.VoucherID, lost []seckill
 
 func orderOf(v seckill.VoucherID, h seckill.Holder) seckill.Order {
 	return seckill.Order{ID: h.Order, User: h.User, Voucher: v}
-}
-
-func idsOf(held []seckill.Ticket, waiting []seckill.Holder) []seckill.OrderID {
-	ids := make([]seckill.OrderID, 0, len(held)+len(waiting))
-	for _, t := range held {
-		if h, ok := parse(t); ok {
-			ids = append(ids, h.Order)
-		}
-	}
-	for _, h := range waiting {
-		ids = append(ids, h.Order)
-	}
-	return ids
 }
 
 // parse reads a ticket that a program of ours wrote.

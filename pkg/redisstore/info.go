@@ -40,6 +40,20 @@ func (s *Store) StreamInfo(ctx context.Context, p int) (info seckill.StreamInfo,
 	return info, nil
 }
 
+// InHand tells how many entries of a voucher's stream a worker has read and not settled, and
+// how many messages are buried; both count those of other vouchers in the same partition.
+func (s *Store) InHand(ctx context.Context, v seckill.VoucherID) (pending, buried int64, err error) {
+	p, pipe := s.keys.partition(v), s.db.Pipeline()
+	groups, dead := pipe.XInfoGroups(ctx, s.keys.stream(p)), pipe.XLen(ctx, s.keys.dead(p))
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for _, g := range groups.Val() {
+		if g.Name == group {
+			pending = g.Pending
+		}
+	}
+	return pending, dead.Val(), fault("redisstore.InHand", errors.Join(unlessMissing(groups.Err()), dead.Err()))
+}
+
 // unlessMissing drops the error by which XINFO says that there is no such stream or group.
 func unlessMissing(err error) error {
 	if hasPrefix(err, "ERR no such key") || hasPrefix(err, "NOGROUP") {

@@ -51,7 +51,9 @@ func (k keys) lock(p int, u seckill.UserID) string {
 	return "lock:order" + k.tag(p) + ":" + u.String()
 }
 
-func (k keys) syncing(v seckill.VoucherID) string { return "lock:sync" + k.tag(k.partition(v)) + ":" + v.String() }
+func (k keys) syncing(v seckill.VoucherID) string {
+	return "lock:sync" + k.tag(k.partition(v)) + ":" + v.String()
+}
 
 // books are the keys that the scripts on one voucher's books take, in their order.
 func (k keys) books(v seckill.VoucherID) []string {

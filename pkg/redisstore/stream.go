@@ -153,26 +153,36 @@ func (s *Store) Reread(ctx context.Context, p int, entries []string) ([]seckill.
 	return ds, nil
 }
 
-// Waiting returns the orders of a voucher that stand in its stream, whether a worker has
-// read them or not, oldest first.
-func (s *Store) Waiting(ctx context.Context, v seckill.VoucherID) (orders []seckill.Holder, err error) {
-	const op, size = "redisstore.Waiting", 1000
+// EachWaiting hands out the orders of a voucher that stand in its stream, whether a worker
+// has read them or not, oldest first, in pages.
+func (s *Store) EachWaiting(ctx context.Context, v seckill.VoucherID, page func([]seckill.Holder) error) error {
+	const op, size = "redisstore.EachWaiting", 1000
 	p := s.keys.partition(v)
 	for from := "-"; ; {
 		messages, err := s.db.XRangeN(ctx, s.keys.stream(p), from, "+", size).Result()
 		if err != nil {
-			return nil, fault(op, err)
+			return fault(op, err)
 		}
+		orders := make([]seckill.Holder, 0, len(messages))
 		for _, m := range messages {
 			if d := delivery(p, m); d.Malformed == nil && d.Order.Voucher == v {
 				orders = append(orders, seckill.Holder{User: d.Order.User, Order: d.Order.ID})
 			}
 		}
-		if len(messages) < size {
-			return orders, nil
+		if err := page(orders); err != nil || len(messages) < size {
+			return err
 		}
 		from = "(" + messages[len(messages)-1].ID
 	}
+}
+
+// Waiting returns them all.
+func (s *Store) Waiting(ctx context.Context, v seckill.VoucherID) (orders []seckill.Holder, err error) {
+	err = s.EachWaiting(ctx, v, func(page []seckill.Holder) error {
+		orders = append(orders, page...)
+		return nil
+	})
+	return orders, err
 }
 
 // Settle acknowledges entries and deletes them from the stream. It returns how many were

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -53,41 +54,49 @@ func (s *Store) Shut(ctx context.Context, v seckill.VoucherID) error {
 
 // Fill makes users buyers with tickets. Outdated: another sync has begun.
 func (s *Store) Fill(ctx context.Context, v seckill.VoucherID, token string, holders []seckill.Holder) error {
-	pairs := make([]any, 0, 2*len(holders))
-	for _, h := range holders {
-		pairs = append(pairs, h.User.String(), h.Order.String())
-	}
-	return s.pairs(ctx, "redisstore.Fill", "FILLED", lua.Fill, v, token, pairs)
+	return inPairs(holders, token,
+		func(h seckill.Holder) (user, order string) { return h.User.String(), h.Order.String() },
+		func(args []any) error { return s.pairs(ctx, "redisstore.Fill", "FILLED", lua.Fill, v, args) })
 }
 
 // Forget takes buyers off the books whose ticket is still the one that was read. Outdated:
 // another sync has begun.
 func (s *Store) Forget(ctx context.Context, v seckill.VoucherID, token string, tickets []seckill.Ticket) error {
-	pairs := make([]any, 0, 2*len(tickets))
-	for _, t := range tickets {
-		pairs = append(pairs, t.Buyer, t.Order)
-	}
-	return s.pairs(ctx, "redisstore.Forget", "FORGOTTEN", lua.Forget, v, token, pairs)
+	return inPairs(tickets, token,
+		func(t seckill.Ticket) (buyer, order string) { return t.Buyer, t.Order },
+		func(args []any) error { return s.pairs(ctx, "redisstore.Forget", "FORGOTTEN", lua.Forget, v, args) })
 }
 
-func (s *Store) pairs(ctx context.Context, op, done string, script *redis.Script, v seckill.VoucherID, token string, pairs []any) error {
-	keys := []string{s.keys.voucher(v), s.keys.buyers(v), s.keys.tickets(v)}
-	for len(pairs) > 0 {
-		n := min(2*pairsMax, len(pairs))
-		reply, err := script.Run(ctx, s.db, keys, append([]any{token}, pairs[:n]...)...).StringSlice()
-		if err != nil {
-			return fault(op, err)
+// inPairs hands out what a script takes, a part at a time: all of it would be a hundred
+// bytes for each.
+func inPairs[T any](all []T, token string, pair func(T) (string, string), run func(args []any) error) error {
+	for part := range slices.Chunk(all, pairsMax) {
+		args := append(make([]any, 0, 1+2*len(part)), token)
+		for _, one := range part {
+			x, y := pair(one)
+			args = append(args, x, y)
 		}
-		switch tag, _ := head(reply); tag {
-		case done:
-			pairs = pairs[n:]
-		case "STALE":
-			return &seckill.Error{Op: op, Code: seckill.Outdated}
-		default:
-			return foreign(op, reply)
+		if err := run(args); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (s *Store) pairs(ctx context.Context, op, done string, script *redis.Script, v seckill.VoucherID, args []any) error {
+	keys := []string{s.keys.voucher(v), s.keys.buyers(v), s.keys.tickets(v)}
+	reply, err := script.Run(ctx, s.db, keys, args...).StringSlice()
+	if err != nil {
+		return fault(op, err)
+	}
+	switch tag, _ := head(reply); tag {
+	case done:
+		return nil
+	case "STALE":
+		return &seckill.Error{Op: op, Code: seckill.Outdated}
+	default:
+		return foreign(op, reply)
+	}
 }
 
 // OpenSale ends a sync: the voucher sells again, with what its total leaves. Outdated:

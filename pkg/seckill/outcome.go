@@ -1,5 +1,10 @@
 package seckill
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Outcome is what became of one delivery of an order.
 type Outcome string
 
@@ -34,6 +39,13 @@ type Verdict struct {
 // Snapshot is what SQL knows of a voucher at the moment its epoch was raised.
 type Snapshot struct {
 	Voucher Voucher
-	Live    []Holder          // users of live rows with their order ids
-	Rows    map[OrderID]Order // those of the ids asked for that have a row, live or dead
+	Live    []Holder          // users of live rows with their order ids, by ascending id
+	Rows    map[OrderID]Order // those of the other ids asked for that have a row
+}
+
+// Stored reports whether an order that was asked for, or is live, has a row.
+func (s Snapshot) Stored(id OrderID) bool {
+	_, live := slices.BinarySearchFunc(s.Live, id, func(h Holder, id OrderID) int { return cmp.Compare(h.Order, id) })
+	_, row := s.Rows[id]
+	return live || row
 }

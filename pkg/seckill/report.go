@@ -9,8 +9,21 @@ type Report struct {
 	Redis      RedisBooks `json:"redis"`
 	SQL        SQLBooks   `json:"sql"`
 	Waiting    int        `json:"waiting"`    // orders in the stream, read or not
+	Pending    int64      `json:"pending"`    // entries that workers have in hand, of other vouchers of its partition, too
+	Buried     int64      `json:"buried"`     // messages that were buried, of other vouchers of its partition, too
 	ReleaseDue int        `json:"releaseDue"` // tickets of dead orders that workers will release
 	Drift      []Finding  `json:"drift"`      // what nothing under way explains
+	Unlisted   int        `json:"unlisted"`   // more of that, which Drift has no room for
+}
+
+// Add notes a finding, and names it while no more than most are.
+func (r *Report) Add(f Finding, most int) {
+	if len(r.Drift) >= most {
+		r.Unlisted++
+		return
+	}
+	f.Remedy = f.Kind.Remedy()
+	r.Drift = append(r.Drift, f)
 }
 
 // Balanced is the verdict: the voucher sells, each store balances by itself, and every
@@ -26,14 +39,15 @@ func (r Report) AtRest() bool {
 
 // Uneven names what is wrong with the voucher as a whole.
 func (r Report) Uneven() (found []Finding) {
+	whole := func(k Kind) { found = append(found, Finding{Kind: k, Remedy: k.Remedy()}) }
 	switch {
 	case r.Redis.State != "open":
-		found = append(found, Finding{Kind: NotLoaded})
+		whole(NotLoaded)
 	case !r.Redis.Balanced():
-		found = append(found, Finding{Kind: RedisUneven})
+		whole(RedisUneven)
 	}
 	if !r.SQL.Balanced() {
-		found = append(found, Finding{Kind: SQLUneven})
+		whole(SQLUneven)
 	}
 	return found
 }
@@ -54,6 +68,35 @@ const (
 	SQLUneven    Kind = "sql_uneven"    // the voucher as a whole: stock + live rows are not its total
 )
 
+// Remedy is what a repair does about a difference.
+type Remedy string
+
+// The remedies. Each may be repeated, and changes nothing that has moved since the look.
+const (
+	RemedyRelease Remedy = "release" // give the unit of the dead order back
+	RemedyRequeue Remedy = "requeue" // queue the order again under its id
+	RemedyMark    Remedy = "mark"    // let the ticket name the live order
+	RemedySync    Remedy = "sync"    // rebuild the voucher from SQL; its sale is closed for that moment
+	RemedyNone    Remedy = "none"    // nothing: a person has to look at the database
+)
+
+// Remedy is what a repair does about a difference of this kind.
+func (k Kind) Remedy() Remedy {
+	switch k {
+	case DeadTicket:
+		return RemedyRelease
+	case LostEntry:
+		return RemedyRequeue
+	case NoTicket, OtherLive:
+		return RemedyMark
+	case WrongTicket, ForeignBuyer, NotLoaded, RedisUneven:
+		return RemedySync
+	case SQLUneven:
+		return RemedyNone
+	}
+	return RemedyNone
+}
+
 // Finding is one difference between Redis and SQL.
 type Finding struct {
 	Kind   Kind    `json:"kind"`
@@ -61,9 +104,14 @@ type Finding struct {
 	Ticket string  `json:"ticket,omitempty"` // as Redis has it
 	Live   OrderID `json:"live,omitempty"`   // the user's live order
 	Due    bool    `json:"due,omitempty"`    // the workers know and will release it
+	Remedy Remedy  `json:"remedy,omitempty"` // what a repair would do
 }
 
 // String is a line for a log.
 func (f Finding) String() string {
-	return fmt.Sprintf("%s: user %s, ticket %q, live order %s", f.Kind, f.User, f.Ticket, f.Live)
+	text := string(f.Kind)
+	if f.User != 0 || f.Ticket != "" {
+		text += fmt.Sprintf(": user %s, ticket %q, live order %s", f.User, f.Ticket, f.Live)
+	}
+	return text + "; repair: " + string(f.Kind.Remedy())
 }

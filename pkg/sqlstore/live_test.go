@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLive(t *testing.T) {
+func TestEachLive(t *testing.T) {
 	onBoth(t, func(t *testing.T, f fixture) {
 		v, w := f.voucher(10), f.voucher(10)
 		for id := range seckill.OrderID(7) {
@@ -17,15 +17,17 @@ func TestLive(t *testing.T) {
 		f.cancel(order(3, 103, v))
 		_, err := f.raw.ExecContext(t.Context(), "UPDATE voucher_order SET status = 'paid' WHERE id IN (2, 5)")
 		require.NoError(t, err)
-		var got []seckill.Holder
-		for after := seckill.OrderID(0); ; {
-			page, err := f.Live(t.Context(), v, after, 2)
-			require.NoError(t, err)
-			if len(page) == 0 {
-				break
-			}
-			got, after = append(got, page...), page[len(page)-1].Order
+		for _, size := range []int{1, 2, 6, 100} {
+			var got []seckill.Holder
+			require.NoError(t, f.EachLive(t.Context(), v, size, func(page []seckill.Holder) error {
+				require.NotEmpty(t, page)
+				require.LessOrEqual(t, len(page), size)
+				got = append(got, page...)
+				return nil
+			}))
+			require.ElementsMatch(t, []seckill.Holder{{User: 101, Order: 1}, {User: 102, Order: 2}, {User: 104, Order: 4}, {User: 105, Order: 5}, {User: 106, Order: 6}, {User: 107, Order: 7}}, got)
 		}
-		require.Equal(t, []seckill.Holder{{User: 101, Order: 1}, {User: 102, Order: 2}, {User: 104, Order: 4}, {User: 105, Order: 5}, {User: 106, Order: 6}, {User: 107, Order: 7}}, got)
+		require.NoError(t, f.EachLive(t.Context(), 9999, 5, func([]seckill.Holder) error { return seckill.Internal }))
+		require.ErrorIs(t, f.EachLive(t.Context(), v, 5, func([]seckill.Holder) error { return seckill.SoldOut }), seckill.SoldOut)
 	})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Snapshot raises the epoch of a voucher and reads, in the same transaction, the voucher,
-// its live orders by id, and those of the orders in ask that have a row. A batch under an
+// its live orders by id, and those of the other orders in ask that have a row. A batch under an
 // older epoch is in it or is never stored: the raise locks the row that a batch deducts
 // from, so a batch has either committed before or finds another epoch after. VoucherNotFound
 // if there is no such voucher.
@@ -28,6 +28,7 @@ func (s *Store) Snapshot(ctx context.Context, v seckill.VoucherID, ask []seckill
 		if snap.Live, err = holders(ctx, tx, v); err != nil {
 			return err
 		}
+		ask = slices.DeleteFunc(slices.Clone(ask), snap.Stored)
 		rows, err := selectIn[orderRow](ctx, tx, "SELECT "+orderColumns+" FROM voucher_order WHERE id IN (?)", ask)
 		snap.Rows = byID(rows)
 		return err
@@ -47,11 +48,12 @@ func lockedVoucher(ctx context.Context, tx *sqlx.Tx, op string, v seckill.Vouche
 	return row.voucher(), err
 }
 
+const liveHolders = "SELECT user_id, id FROM voucher_order WHERE voucher_id = ? AND status IN ('created', 'paid')"
+
 // holders keeps two numbers of each live row, since there may be millions. They are sorted
 // here: the index that finds them has them by status first.
 func holders(ctx context.Context, tx *sqlx.Tx, v seckill.VoucherID) ([]seckill.Holder, error) {
-	const query = "SELECT user_id, id FROM voucher_order WHERE voucher_id = ? AND status IN ('created', 'paid')"
-	rows, err := tx.QueryContext(ctx, query, v)
+	rows, err := tx.QueryContext(ctx, liveHolders, v)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type catalogue interface {
 
 type keeper interface {
 	Apply(ctx context.Context, v seckill.VoucherID) error
-	Repair(ctx context.Context, v seckill.VoucherID) ([]seckill.Finding, error)
+	Repair(ctx context.Context, v seckill.VoucherID) (mended []seckill.Finding, left int, err error)
 }
 
 type balance interface {
@@ -54,18 +54,33 @@ type mender struct {
 // run looks about once in every for each worker that there is: together they keep the pace,
 // and need no lock for it. On its start it leaves the users out: many may start at once.
 func (m *mender) run(intake, work context.Context) error {
-	m.trouble.Note(m.look(intake, work, m.whole))
-	pause := pace.Between(m.every/50, m.every)
-	for m.wait(intake, pause) {
-		m.trouble.Note(m.look(intake, work, m.mend))
+	m.workers(work) // meets the server, so that it is no news afterwards
+	before := m.losses()
+	m.insist(intake, work, m.whole)
+	for pause := pace.Between(m.every/50, m.every); m.wait(intake, pause, before); {
+		before = m.losses() // so that what is lost during the look makes the next one
+		m.insist(intake, work, m.mend)
 		pause = pace.Around(m.every * time.Duration(m.workers(work)))
 	}
 	return nil
 }
 
+// insist looks until a store that does not answer does: orders that were lost must not wait
+// for the next time.
+func (m *mender) insist(intake, work context.Context, do func(context.Context, seckill.Voucher) error) {
+	failing := pace.NewBackoff()
+	for {
+		err := m.look(intake, work, do)
+		m.trouble.Note(err)
+		if !errors.Is(err, seckill.Unavailable) || failing.Wait(intake) != nil {
+			return
+		}
+	}
+}
+
 // wait returns when the pause is over or Redis lost something; false: intake ended.
-func (m *mender) wait(intake context.Context, pause time.Duration) bool {
-	for before := m.losses(); pause > 0 && m.losses() == before; pause -= groupCheck {
+func (m *mender) wait(intake context.Context, pause time.Duration, before uint64) bool {
+	for ; pause > 0 && m.losses() == before; pause -= groupCheck {
 		if run.Wait(intake, min(pause, groupCheck)) != nil {
 			return false
 		}
@@ -107,7 +122,7 @@ func (m *mender) mend(ctx context.Context, v seckill.Voucher) error {
 	if now := time.Now(); err != nil || now.Before(v.Begin) || !now.Before(v.End) {
 		return err
 	}
-	_, err = m.books.Repair(ctx, v.ID) // leaves one that is not open to the sync
+	_, _, err = m.books.Repair(ctx, v.ID) // leaves one that is not open to the sync
 	return err
 }
 

@@ -45,7 +45,7 @@ func TestAuditVoucher(t *testing.T) {
 		}, nil
 	}
 	requireAnswer(t, `{"voucherId":"1001","redis":{"state":"open","total":10,"stock":8,"buyers":2,"tickets":2,"version":1},`+
-		`"sql":{"total":10,"stock":10,"byStatus":{},"releaseDue":0,"version":1},"waiting":2,"releaseDue":0,"drift":[],"balanced":true,"atRest":false}`,
+		`"sql":{"total":10,"stock":10,"byStatus":{},"releaseDue":0,"version":1},"waiting":2,"pending":0,"buried":0,"releaseDue":0,"drift":[],"unlisted":0,"balanced":true,"atRest":false}`,
 		r, "GET", changePath+"/audit", 200)
 }
 
