@@ -28,6 +28,7 @@ type answer struct {
 	Status  any    `json:"status"` // text of an order, the number of a problem
 	Code    string `json:"code"`
 	Detail  string `json:"detail"`
+	Receipt string `json:"receipt"`
 }
 
 func (a answer) came() bool { return a.HTTP != 0 }
@@ -54,8 +55,8 @@ var errUnsent = errors.New("nobody listens")
 
 var transport = &http.Transport{MaxIdleConnsPerHost: 64, DialContext: (&net.Dialer{Timeout: callMax}).DialContext}
 
-// call makes a request of an api; no answer is no error.
-func call(ctx context.Context, n *node, method, path, token, body string) (a answer, err error) {
+// call makes a request of an api, which may show a receipt; no answer is no error.
+func call(ctx context.Context, n *node, method, path, token, body string, receipt ...string) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callMax)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+n.http+path, strings.NewReader(body))
@@ -63,6 +64,7 @@ func call(ctx context.Context, n *node, method, path, token, body string) (a ans
 		return a, err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header["Seckill-Receipt"] = receipt
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -3,6 +3,7 @@ package chaos
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -39,9 +40,10 @@ type crowd struct {
 	voucher string
 	total   int
 
-	mu     sync.Mutex
-	deeds  []deed
-	broken []string // answers that no api may give
+	mu       sync.Mutex
+	deeds    []deed
+	receipts map[string]string // of the orders whose buyers have one
+	broken   []string          // answers that no api may give
 }
 
 // visit lets users come while faults happen, each with habits of their own, until their
@@ -77,12 +79,15 @@ func (c *crowd) askAt(ctx context.Context, api *node, user int64, kind, order st
 	case look:
 		method, path = http.MethodGet, path+"?wait=1s"
 	}
-	a, err := call(context.WithoutCancel(ctx), api, method, path, token(user, role), body)
+	a, err := call(context.WithoutCancel(ctx), api, method, path, token(user, role), body, c.shown(order)...)
 	d.ended, d.answer = c.w.since(), a
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if a.Receipt != "" {
+		c.receipts[a.OrderID] = a.Receipt
+	}
 	switch {
-	case err == errUnsent:
+	case errors.Is(err, errUnsent):
 		return a
 	case err != nil:
 		c.broken = append(c.broken, err.Error())
@@ -91,6 +96,16 @@ func (c *crowd) askAt(ctx context.Context, api *node, user int64, kind, order st
 	}
 	c.deeds = append(c.deeds, d)
 	return a
+}
+
+// shown is the receipt of an order, if there is one.
+func (c *crowd) shown(order string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.receipts[order]; r != "" {
+		return []string{r}
+	}
+	return nil
 }
 
 // all are the deeds by the time they began.

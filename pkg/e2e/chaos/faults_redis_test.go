@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/openseckill/seckill/pkg/redistest"
 )
 
 // redisFaults strike Redis itself, or what it keeps.
@@ -38,8 +40,24 @@ var redisFaults = []*fault{
 	{name: "drop-voucher", modes: single, brk: drop("seckill:voucher:*")},
 	{name: "drop-sequence", modes: single, brk: drop("icr:order:*")},
 	{name: "drop-locks", modes: single, brk: drop("lock:order:*")},
-	{name: "failover-kill", modes: []mode{sentinel}, forgets: []mode{sentinel}, brk: func(w *world, s step) error { return w.watched.killMaster(w, s) }},
-	{name: "failover-ask", modes: []mode{sentinel}, forgets: []mode{sentinel}, brk: func(w *world, _ step) error { return w.watched.askForFailover(w) }},
+	{name: "failover-kill", modes: []mode{sentinel}, forgets: []mode{sentinel}, brk: failOver},
+	{name: "failover-ask", modes: []mode{sentinel}, forgets: []mode{sentinel}, brk: askForFailover},
+}
+
+// failOver kills the master; another one takes its place.
+func failOver(w *world, _ step) error {
+	w.redisMu.Lock()
+	defer w.redisMu.Unlock()
+	return w.watched.Failover(w.pass())
+}
+
+// askForFailover has the sentinels change the master though it is well.
+func askForFailover(w *world, _ step) error {
+	c := redis.NewSentinelClient(&redis.Options{Addr: w.watched.Sentinels[0]})
+	defer c.Close()
+	err := c.Failover(w.pass(), redistest.MasterName).Err()
+	w.tale.add(w.since(), "the sentinel says %v", err) // one may be under way
+	return nil
 }
 
 // drop deletes the keys of a pattern, as an operator's slip does. A server that is away by

@@ -6,13 +6,11 @@ package chaos
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/openseckill/seckill/pkg/e2e/process"
 )
 
 var bin string // where the two programs are
@@ -22,7 +20,8 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	if err := build(dir); err != nil {
+	// Never watched for races: that is for the other tests, and the faults come fast here.
+	if err := process.Build(context.Background(), dir); err != nil {
 		panic(err)
 	}
 	bin = dir
@@ -32,17 +31,6 @@ func TestMain(m *testing.M) {
 	}
 	_ = os.RemoveAll(dir)
 	os.Exit(exit)
-}
-
-// build builds the programs as they are shipped, never watched for races: that is for the
-// other tests, and the faults come fast here.
-func build(dir string, flags ...string) error {
-	args := append([]string{"build", "-tags", "nomsgpack", "-o", dir}, flags...)
-	out, err := exec.Command("go", append(args, "../../../api", "../../../worker")...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s%w", out, err)
-	}
-	return nil
 }
 
 // pause returns after d, or earlier with false when ctx ends.
@@ -67,17 +55,4 @@ func until(ctx context.Context, limit time.Duration, is func() bool) bool {
 		}
 	}
 	return true
-}
-
-// freeAddr is a loopback address that nobody listens on, below the ports that the kernel
-// gives to connections: a program that was killed has to find it free again.
-func freeAddr() string {
-	const low, high = 10_000, 32_000
-	for {
-		addr := fmt.Sprintf("127.0.0.1:%d", low+rand.IntN(high-low))
-		if l, err := net.Listen("tcp", addr); err == nil {
-			l.Close()
-			return addr
-		}
-	}
 }

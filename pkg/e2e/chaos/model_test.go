@@ -229,6 +229,7 @@ func (c *crowd) histories(deeds []deed, p picture) (found []finding) {
 	}
 	for _, user := range slices.Sorted(maps.Keys(by)) {
 		switch porcupine.CheckOperationsTimeout(model, history(by[user], f), limit) {
+		case porcupine.Ok:
 		case porcupine.Illegal:
 			found = append(found, finding{"history", fmt.Sprintf("no shop that does one thing after the other answers user %d so", user), user, ""})
 		case porcupine.Unknown:

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/openseckill/seckill/pkg/e2e/process"
 )
 
 // mutant is a classic mistake, planted into the source that the programs are built of: the
@@ -43,7 +46,7 @@ func TestMutants(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			dir := t.TempDir()
-			require.NoError(t, m.build(dir))
+			require.NoError(t, m.build(t.Context(), dir))
 			m.hunt(t, dir)
 		})
 	}
@@ -116,7 +119,7 @@ func checksOf(found []finding) map[string]string {
 }
 
 // build builds the programs from the source with the edits laid over it.
-func (m *mutant) build(dir string) error {
+func (m *mutant) build(ctx context.Context, dir string) error {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		return err
@@ -152,7 +155,7 @@ func (m *mutant) build(dir string) error {
 	if err := os.WriteFile(list, b, 0o600); err != nil {
 		return err
 	}
-	return build(dir, "-overlay", list)
+	return process.Build(ctx, dir, "-overlay", list)
 }
 
 // script is a plan of a mutant: faults by name with what they strike, and when.

@@ -26,11 +26,11 @@ type node struct {
 	skewed     *skewed
 
 	mu    sync.Mutex
-	cmd   *exec.Cmd // nil while none runs
-	asked string    // why the life that runs is to end; "": it is not
-	out   *lines    // of that life
-	odd   []string  // what must not happen
-	said  []string  // what its past lives wrote
+	cmd   *exec.Cmd      // nil while none runs
+	asked syscall.Signal // by which the life that runs is to end; 0: it is not
+	out   *lines         // of that life
+	odd   []string       // what must not happen
+	said  []string       // what its past lives wrote
 }
 
 const restartPause = 50 * time.Millisecond
@@ -56,7 +56,7 @@ func (n *node) live() {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	n.mu.Lock()
 	err := cmd.Start()
-	n.cmd, n.asked, n.out = cmd, "", out
+	n.cmd, n.asked, n.out = cmd, 0, out
 	n.mu.Unlock()
 	if err == nil {
 		err = cmd.Wait()
@@ -72,9 +72,9 @@ func (n *node) live() {
 func (n *node) bury(err error) {
 	served := strings.Contains(n.out.String(), "msg=serving") || strings.Contains(n.out.String(), "msg=consuming")
 	switch {
-	case n.asked == "" && served:
+	case n.asked == 0 && served:
 		n.odd = append(n.odd, fmt.Sprintf("%s ended by itself: %v", n.name, err))
-	case n.asked == "SIGTERM" && served && err != nil:
+	case n.asked == syscall.SIGTERM && served && err != nil:
 		n.odd = append(n.odd, fmt.Sprintf("%s was told to stop, and ended with %v", n.name, err))
 	}
 }
@@ -86,11 +86,8 @@ func (n *node) signal(sig syscall.Signal) {
 	if n.cmd == nil || n.cmd.Process == nil {
 		return
 	}
-	switch sig {
-	case syscall.SIGKILL:
-		n.asked = "SIGKILL"
-	case syscall.SIGTERM:
-		n.asked = "SIGTERM"
+	if sig == syscall.SIGKILL || sig == syscall.SIGTERM {
+		n.asked = sig
 	}
 	_ = n.cmd.Process.Signal(sig) // it may just have ended
 }

@@ -78,6 +78,9 @@ func (c *crowd) remains(b *strings.Builder, user int64) {
 		began := c.w.began.UnixMilli()
 		fmt.Fprintf(b, "row %s: %s %s, release due %v, stored at %dms, changed at %dms\n", id, status, reason, due, created-began, updated-began)
 	}
+	if err := rows.Err(); err != nil {
+		fmt.Fprintln(b, err)
+	}
 	ticket := c.w.rdb.HGet(ctx, "seckill:ticket:"+c.voucher, strconv.FormatInt(user, 10)).Val()
 	buyer := c.w.rdb.SIsMember(ctx, "seckill:order:"+c.voucher, user).Val()
 	fmt.Fprintf(b, "ticket %q, buyer %v\n", ticket, buyer)

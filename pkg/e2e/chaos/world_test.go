@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ type world struct {
 	redisMu sync.Mutex // its server takes one order at a time, and so does the database's
 	redis   *redistest.Server
 	dir     string // where its append-only file is
-	watched *sentinels
+	watched *redistest.Watched
 	sqlMu   sync.Mutex
 	sql     *sqltest.Server
 	dsn     string
@@ -93,8 +94,12 @@ func (l lateText) String() string { return l.text() }
 
 func (w *world) openRedis() {
 	if w.plan.redis == sentinel {
-		w.watched = newSentinels(w.t)
-		w.rdb = w.watched.client(w.t)
+		w.watched = redistest.NewWatched(w.t, 2, redistest.Options{AOF: "everysec"})
+		c := redis.NewUniversalClient(&redis.UniversalOptions{
+			Addrs: w.watched.Sentinels, MasterName: redistest.MasterName, ContextTimeoutEnabled: true,
+		})
+		w.t.Cleanup(func() { _ = c.Close() })
+		w.rdb = c
 		return
 	}
 	o := redistest.Options{}
@@ -129,7 +134,7 @@ func (w *world) nodes() []*node { return append(append([]*node(nil), w.apis...),
 
 // newNode makes a program that reaches both servers by ways of its own.
 func (w *world) newNode(bin, program string, i int) *node {
-	n := &node{name: program + "-" + strconv.Itoa(i+1), program: filepath.Join(bin, program), ops: freeAddr()}
+	n := &node{name: program + "-" + strconv.Itoa(i+1), program: filepath.Join(bin, program), ops: faultnet.FreeAddr()}
 	c, err := mysql.ParseDSN(w.dsn)
 	require.NoError(w.t, err)
 	n.sql = faultnet.New(w.t, c.Addr)
@@ -137,7 +142,9 @@ func (w *world) newNode(bin, program string, i int) *node {
 	n.env = append(w.base(), "SECKILL_OPS_ADDR="+n.ops, "SECKILL_MYSQL_DSN="+c.FormatDSN())
 	o := redisstore.Options{}
 	if w.watched != nil {
-		n.env = append(n.env, w.watched.env()...)
+		// A replica must hold an order before it is accepted.
+		n.env = append(n.env, "SECKILL_REDIS_ADDRS="+strings.Join(w.watched.Sentinels, ","),
+			"SECKILL_REDIS_MASTER="+redistest.MasterName, "SECKILL_REDIS_WAIT_REPLICAS=1")
 	} else {
 		n.redis = faultnet.New(w.t, w.redis.Addr())
 		o.Addrs = []string{n.redis.Addr()}
@@ -147,7 +154,7 @@ func (w *world) newNode(bin, program string, i int) *node {
 		n.env = append(n.env, "SECKILL_PAY_TIMEOUT="+payTimes[i])
 		return n
 	}
-	n.http = freeAddr()
+	n.http = faultnet.FreeAddr()
 	n.env = append(n.env, "SECKILL_HTTP_ADDR="+n.http)
 	if w.plan.clock && i == 1 && w.watched == nil {
 		n.skewed = &skewed{addr: n.http, ops: n.ops, redis: o, dsn: c.FormatDSN(), out: &lines{}}
