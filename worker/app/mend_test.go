@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,28 @@ func TestMendAfterTheStreamWent(t *testing.T) {
 		_, err := s.do("DEL", s.lockKey(o))
 		require.NoError(t, err)
 	}
+	for _, o := range waiting {
+		s.awaitStatus(o, seckill.Created, "")
+	}
+	s.awaitRest(3)
+}
+
+// SQL is away when the worker looks for the orders that went with the stream: it looks until it
+// has seen to them.
+func TestMendInsists(t *testing.T) {
+	s := newStage(t, 10)
+	_, err := s.do("SET", "seckill:stock:"+s.voucher.String(), "3")
+	require.NoError(t, err)
+	w := s.workFar("a", app.Options{MendEvery: time.Hour})
+	s.awaitRest(0) // it has looked for the first time
+	w.sql.Refuse()
+	w.redis.Refuse()
+	waiting := s.buy(3)
+	_, err = s.do("DEL", stream)
+	require.NoError(t, err)
+	w.redis.Accept()
+	require.Eventually(t, func() bool { return strings.Contains(w.log.String(), "what=mend") }, soon, poll)
+	w.sql.Accept()
 	for _, o := range waiting {
 		s.awaitStatus(o, seckill.Created, "")
 	}
