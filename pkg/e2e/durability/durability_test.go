@@ -154,5 +154,6 @@ func table(shown map[string]found) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %d, %d, %d | %s |\n", m.name, m.promise, f.accepted, f.forgotten, f.lost, cost)
 	}
+	b.WriteString("| `WAITAOF` | nothing: it needs Redis 7.2, and no program of ours sends it | – | – |\n")
 	return b.String()
 }

@@ -71,6 +71,7 @@ func (l *life) dies(d death) {
 	select {
 	case <-l.record.reached:
 	case <-time.After(patient):
+		l.record.rest() // it must not come later
 		require.FailNow(l.stage.t, "the step never came", "%s; there were %v\n%s", d, l.record.list(), l.Output())
 	}
 	l.crash()

@@ -33,16 +33,24 @@ func redisSteps(chunk []byte) (names []string) {
 	for _, words := range commands(chunk) {
 		command := strings.ToUpper(words[0])
 		switch {
-		case command == "EVALSHA" && len(words) > 1:
-			names = appendName(names, scripts[words[1]])
-		case command == "EVAL" && len(words) > 1:
+		case command == "EVALSHA" && len(words) > 3:
+			names = appendName(names, scriptStep(scripts[words[1]], words[3]))
+		case command == "EVAL" && len(words) > 3:
 			sum := sha1.Sum([]byte(words[1]))
-			names = appendName(names, scripts[hex.EncodeToString(sum[:])])
+			names = appendName(names, scriptStep(scripts[hex.EncodeToString(sum[:])], words[3]))
 		case command == "PUBLISH", command == "XADD", command == "HINCRBY", command == "HDEL", command == "DEL":
 			names = append(names, command+" "+words[1])
 		}
 	}
 	return names
+}
+
+// scriptStep names a run of a script. The lock of a sync is its turn.
+func scriptStep(script, key string) string {
+	if script == "lock" && !strings.HasPrefix(key, "lock:order:") {
+		return "turn"
+	}
+	return script
 }
 
 func appendName(names []string, name string) []string {
@@ -119,7 +127,7 @@ func (ts transactions) step(line int64, packet []byte) string {
 
 func TestNames(t *testing.T) {
 	require.Equal(t, []string{"settle", "PUBLISH seckill:settled"}, redisSteps([]byte(
-		"*2\r\n$7\r\nevalsha\r\n$40\r\n"+lua.Settle.Hash()+"\r\n*1\r\n$4\r\nPING\r\n*3\r\n$7\r\npublish\r\n$15\r\nseckill:settled\r\n$1\r\n1\r\n")))
+		"*4\r\n$7\r\nevalsha\r\n$40\r\n"+lua.Settle.Hash()+"\r\n$1\r\n1\r\n$1\r\nk\r\n*1\r\n$4\r\nPING\r\n*3\r\n$7\r\npublish\r\n$15\r\nseckill:settled\r\n$1\r\n1\r\n")))
 	require.Empty(t, redisSteps([]byte("*2\r\n$3\r\nGET\r\n$1\r\na\r\n")))
 	require.Empty(t, redisSteps([]byte("*2\r\n$3\r\nGE")))
 

@@ -14,6 +14,7 @@ import (
 type scene struct {
 	name   string
 	knows  []string                               // steps that it consists of, among others
+	skip   []string                               // those that another scene has
 	victim func(s *stage, d *deal) *life          // the program that does it
 	set    func(s *stage) *deal                   // what there is before
 	act    func(s *stage, l *life, d *deal) error // makes the program do it; an error where it did not
@@ -51,6 +52,11 @@ var scenes = []scene{
 		knows: []string{"COMMIT of INSERT voucher_order", "adopt", "settle"},
 	},
 	{
+		name: "reject", victim: theWorker, set: (*stage).stored, act: (*stage).acceptTooMany,
+		knows: []string{taken, "COMMIT of INSERT voucher_order", "load", "release", "unlock", "settle"},
+		skip:  []string{"turn", "load (2)", "UPDATE seckill_voucher (2)", "COMMIT of UPDATE seckill_voucher", "fill", "forget", "open"},
+	},
+	{
 		name: "bury", victim: theWorker, set: (*stage).fresh, act: (*stage).wearOut,
 		knows: []string{"HINCRBY seckill:tries", "COMMIT of INSERT voucher_order", "release", "bury", "HDEL seckill:tries"},
 	},
@@ -72,7 +78,7 @@ var scenes = []scene{
 	},
 	{
 		name: "sync", victim: (*stage).syncer, set: (*stage).drifted, act: (*stage).sync, again: (*stage).syncAgain,
-		knows: []string{"load", "UPDATE seckill_voucher", "COMMIT of UPDATE seckill_voucher", "requeue", "fill", "forget", "open"},
+		knows: []string{"turn", "load", "UPDATE seckill_voucher", "COMMIT of UPDATE seckill_voucher", "requeue", "fill", "forget", "open"},
 	},
 }
 
@@ -136,6 +142,18 @@ func (s *stage) acceptTwice(_ *life, d *deal) error {
 	o := s.order(d.voucher)
 	o.User = d.orders[0].User
 	d.expect(o, seckill.Rejected, seckill.ReasonDuplicate)
+	_, err := s.redis.Admit(s.whole.Context(), o)
+	return err
+}
+
+// acceptTooMany lets Redis sell more than there is: somebody has cut the total past it.
+func (s *stage) acceptTooMany(_ *life, d *deal) error {
+	d.total = 1
+	if _, err := s.db.ExecContext(s.whole.Context(), "UPDATE seckill_voucher SET total = 1, stock = 0 WHERE id = ?", d.voucher); err != nil {
+		return err
+	}
+	o := s.order(d.voucher)
+	d.expect(o, seckill.Rejected, seckill.ReasonShort)
 	_, err := s.redis.Admit(s.whole.Context(), o)
 	return err
 }

@@ -29,7 +29,7 @@ const secret = "a secret for steps, of 32 bytes or more"
 // that its next life has its orders at once.
 var hurried = []string{
 	"SECKILL_JWT_SECRET=" + secret, "SECKILL_RATE_PER_USER=0", "SECKILL_LOG_LEVEL=warn", "SECKILL_LOG_FORMAT=text",
-	"SECKILL_CLAIM_IDLE=1s", "SECKILL_LOCK_TTL=300ms", "SECKILL_ATTEMPTS_MAX=2", "SECKILL_AUTO_MIGRATE=false",
+	"SECKILL_CLAIM_IDLE=2s", "SECKILL_LOCK_TTL=300ms", "SECKILL_ATTEMPTS_MAX=2", "SECKILL_AUTO_MIGRATE=false",
 	"SECKILL_CONSUMER=the-same",
 }
 

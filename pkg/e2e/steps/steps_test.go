@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,7 @@ func TestSteps(t *testing.T) {
 			for _, name := range c.knows {
 				require.Contains(t, steps, step{name, 1})
 			}
-			for i, d := range deaths(steps) {
+			for i, d := range deaths(steps, c.skip) {
 				t.Run(fmt.Sprintf("%d %s", i+1, d), func(t *testing.T) {
 					s.t = t
 					s.perform(c, d)
@@ -34,8 +35,11 @@ func TestSteps(t *testing.T) {
 
 // deaths are those of a program that takes these steps. A read that is about to be sent has
 // got nothing yet.
-func deaths(steps []step) (ds []death) {
+func deaths(steps []step, skip []string) (ds []death) {
 	for i, s := range steps {
+		if slices.Contains(skip, s.name) || slices.Contains(skip, s.String()) {
+			continue
+		}
 		if s.name != taken && (i == 0 || faultnet.Pick(false, true)) {
 			ds = append(ds, death{s, before})
 		}
@@ -45,13 +49,19 @@ func deaths(steps []step) (ds []death) {
 }
 
 // rehearse runs a scene in which nobody dies, and returns its steps. A first run is not
-// counted: it loads the scripts, and a program's own first steps are those of a new life.
-func (s *stage) rehearse(c scene) []step {
+// counted: it loads the scripts, and a program's own first steps are those of a new life. Of
+// two more the shorter one counts: on a busy machine something may be tried twice.
+func (s *stage) rehearse(c scene) (steps []step) {
 	s.t.Helper()
-	first := s.perform(c, death{})
-	first.crash()
-	s.revive(first)
-	return s.perform(c, death{}).record.list()
+	for i := range 3 {
+		l := s.perform(c, death{})
+		if list := l.record.list(); i == 1 || i == 2 && len(list) < len(steps) {
+			steps = list
+		}
+		l.crash()
+		s.revive(l)
+	}
+	return steps
 }
 
 // perform runs a scene in which the program dies, and another one takes over. The zero death
