@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 	bin = dir
 	flag.Parse()
-	_ = flag.Set("test.parallel", "5") // scenes mostly wait
+	_ = flag.Set("test.parallel", "11") // scenes mostly wait
 	exit := sqltest.Main(m)
 	_ = os.RemoveAll(dir)
 	os.Exit(exit)
