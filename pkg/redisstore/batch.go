@@ -165,7 +165,10 @@ func (b *batcher) trip(ctx context.Context, batch []*admitting, run evaluate) (u
 		held = redis.NewIntCmd(ctx, "wait", b.replicas, b.patience.Milliseconds())
 		_ = pipe.Process(ctx, held)
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
+	if err := exec(ctx, pipe); err != nil {
+		answer(batch, admitted{err: err})
+		return nil
+	}
 	for i, sale := range sales {
 		if hasPrefix(cmds[i].Err(), "NOSCRIPT") {
 			unknown = append(unknown, sale...)

@@ -20,8 +20,7 @@ func (s *Store) StreamInfo(ctx context.Context, p int) (info seckill.StreamInfo,
 	length, groups := pipe.XLen(ctx, key), pipe.XInfoGroups(ctx, key)
 	consumers, first := pipe.XInfoConsumers(ctx, key, group), pipe.XRangeN(ctx, key, "-", "+", 1)
 	now := pipe.Time(ctx)
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	err = errors.Join(length.Err(), first.Err(), now.Err(), unlessMissing(groups.Err()), unlessMissing(consumers.Err()))
+	err = errors.Join(exec(ctx, pipe), length.Err(), first.Err(), now.Err(), unlessMissing(groups.Err()), unlessMissing(consumers.Err()))
 	if err != nil {
 		return info, fault(op, err)
 	}
@@ -45,13 +44,13 @@ func (s *Store) StreamInfo(ctx context.Context, p int) (info seckill.StreamInfo,
 func (s *Store) InHand(ctx context.Context, v seckill.VoucherID) (pending, buried int64, err error) {
 	p, pipe := s.keys.partition(v), s.db.Pipeline()
 	groups, dead := pipe.XInfoGroups(ctx, s.keys.stream(p)), pipe.XLen(ctx, s.keys.dead(p))
-	_, _ = pipe.Exec(ctx) // each command has its own error
+	err = exec(ctx, pipe)
 	for _, g := range groups.Val() {
 		if g.Name == group {
 			pending = g.Pending
 		}
 	}
-	return pending, dead.Val(), fault("redisstore.InHand", errors.Join(unlessMissing(groups.Err()), dead.Err()))
+	return pending, dead.Val(), fault("redisstore.InHand", errors.Join(err, unlessMissing(groups.Err()), dead.Err()))
 }
 
 // unlessMissing drops the error by which XINFO says that there is no such stream or group.

@@ -130,7 +130,9 @@ func (s *Store) Books(ctx context.Context, v seckill.VoucherID) (b seckill.Redis
 	voucher, stock := p.HGetAll(ctx, s.keys.voucher(v)), p.Get(ctx, s.keys.stock(v))
 	server := p.Get(ctx, s.keys.server(s.keys.partition(v)))
 	buyers, tickets := p.SCard(ctx, s.keys.buyers(v)), p.HLen(ctx, s.keys.tickets(v))
-	_, _ = p.Exec(ctx) // each command has its own error
+	if err := exec(ctx, p); err != nil {
+		return b, fault(op, err)
+	}
 	for _, cmd := range []redis.Cmder{voucher, stock, server, buyers, tickets} {
 		if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) && !hasPrefix(err, "WRONGTYPE") {
 			return b, fault(op, err)

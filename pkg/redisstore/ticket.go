@@ -113,7 +113,9 @@ func (s *Store) pipe(ctx context.Context, op string, vs []seckill.VoucherID, ask
 	for i, v := range vs {
 		cmds[i] = ask(p, v)
 	}
-	_, _ = p.Exec(ctx) // each command has its own error
+	if err := exec(ctx, p); err != nil {
+		return nil, fault(op, err)
+	}
 	texts := make(map[seckill.VoucherID]string, len(vs))
 	for i, cmd := range cmds {
 		text, err := cmd.Result()
