@@ -41,6 +41,10 @@ e2e: servers ## run the fault tests at the lengths of the reports, some twenty m
 	SECKILL_E2E=full $(GO) test -race $(TAGS) -count=1 -timeout 60m ./pkg/e2e ./pkg/e2e/steps ./pkg/e2e/durability ./worker/app
 	SECKILL_E2E=full $(GO) test $(TAGS) -count=1 -timeout 30m ./pkg/model
 
+.PHONY: durability
+durability: servers ## kill Redis in each way of running it, and follow every 202; OUT= for the table
+	SECKILL_E2E=full $(GO) test $(TAGS) -count=1 -timeout 20m -v -run TestDurability ./pkg/e2e/durability
+
 .PHONY: model
 model: ## explore the protocol in every interleaving of small sales
 	$(GO) test $(TAGS) -count=1 ./pkg/model
