@@ -30,6 +30,7 @@ var (
 	Fill     = load("fill")
 	Forget   = load("forget")
 	Open     = load("open")
+	Unload   = load("unload")
 	Change   = load("change")
 	Cut      = load("cut")
 	Lock     = load("lock")

@@ -29,6 +29,7 @@ func root() *cobra.Command {
 		},
 		syncCommand(),
 		auditCommand(),
+		resetCommand(),
 		deadCommand(),
 	)
 	return root

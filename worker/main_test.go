@@ -97,7 +97,7 @@ func TestVouchersCommand(t *testing.T) {
 	require.Equal(t, `{"voucherId":"`+v.ID.String()+`","result":"synced"}`+"\n", out)
 	code, out = execute(t.Context(), "audit")
 	require.Equal(t, 0, code, out)
-	require.Equal(t, "voucher "+v.ID.String()+": balanced; total 10, live orders 0, stock 10 in SQL and 10 in Redis, waiting 0, to release 0\n", out)
+	require.Equal(t, "voucher "+v.ID.String()+": balanced; total 10, live orders 0, buyers 0, tickets 0, stock 10 in SQL and 10 in Redis, waiting 0, to release 0\n", out)
 	code, out = execute(t.Context(), "audit", "-o", "json")
 	require.Equal(t, 0, code, out)
 	require.Equal(t, 1, bytes.Count([]byte(out), []byte("\n")), "one line for each voucher that Redis should hold")
@@ -113,10 +113,15 @@ func TestVouchersCommand(t *testing.T) {
 	code, out = execute(t.Context(), "audit", "--voucher", v.ID.String())
 	require.Equal(t, 1, code)
 	require.Contains(t, out, "DRIFT")
-	code, _ = execute(t.Context(), "sync", "--voucher", v.ID.String())
+	require.Contains(t, out, "not_loaded; repair: sync")
+	code, out = execute(t.Context(), "audit", "--voucher", v.ID.String(), "--repair")
 	require.Equal(t, 0, code)
-	code, _ = execute(t.Context(), "audit", "--voucher", v.ID.String())
-	require.Equal(t, 0, code)
+	require.Contains(t, out, "not_loaded; repair: sync\nvoucher "+v.ID.String()+": balanced")
+
+	code, _ = execute(t.Context(), "reset")
+	require.Equal(t, 2, code, "it takes a voucher")
+	code, _ = execute(t.Context(), "reset", "--voucher", v.ID.String())
+	require.Equal(t, 1, code, "its sale is open")
 
 	code, _ = execute(t.Context(), "sync", "--voucher", "+7")
 	require.Equal(t, 2, code)
@@ -147,7 +152,7 @@ func TestRunWorker(t *testing.T) {
 }
 
 func TestHelpHasExamples(t *testing.T) {
-	for _, args := range [][]string{{}, {"run"}, {"sync"}, {"audit"}, {"dead", "list"}, {"dead", "replay"}, {"dead", "drop"}} {
+	for _, args := range [][]string{{}, {"run"}, {"sync"}, {"audit"}, {"reset"}, {"dead", "list"}, {"dead", "replay"}, {"dead", "drop"}} {
 		code, out := execute(t.Context(), append(args, "--help")...)
 		require.Equal(t, 0, code)
 		require.Contains(t, out, "Examples:\n", args)

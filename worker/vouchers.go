@@ -22,7 +22,7 @@ const (
 	pageMax      = 100
 )
 
-var errDrift = errors.New("the books do not balance: drift says where; `worker sync --voucher ID` rebuilds Redis from SQL")
+var errDrift = errors.New("the books do not balance: drift says where, and what `worker audit --repair` would do")
 
 // tell writes what became of a voucher: as an object of JSON, or as a line of text.
 type tell func(v any, text string) error
@@ -41,12 +41,28 @@ func syncCommand() *cobra.Command {
 }
 
 func auditCommand() *cobra.Command {
-	return vouchersCommand(&cobra.Command{
+	var repair bool
+	cmd := vouchersCommand(&cobra.Command{
 		Use: "audit", Short: "Check the books of Redis and SQL; exit 1 on drift",
-		Long: "Compares the books of a voucher in Redis and in SQL, also while it sells, and changes nothing.\n" +
-			"With -o json, for each voucher: voucherId, redis, sql, waiting, releaseDue, drift (empty: balanced).",
-		Example: "  worker audit\n  worker audit --voucher 1001 -o json | jq '.drift[]'",
-	}, auditOne)
+		Long: "Compares the books of a voucher in Redis and in SQL, also while it sells, and changes nothing. Orders\n" +
+			"under way are no drift. Each difference says what a repair would do: release, requeue or mark one\n" +
+			"user, which is done only if nothing has moved since; sync the voucher; or none, for a person to see to.\n" +
+			"With --repair it says so, does it, and looks once more. Safe to repeat, and to run while workers do.\n" +
+			"With -o json, for each look: voucherId, redis, sql, waiting, pending, buried, releaseDue, drift (empty:\n" +
+			"balanced), unlisted (how many more there are).",
+		Example: "  worker audit\n  worker audit --voucher 1001 --repair\n  worker audit --voucher 1001 -o json | jq '.drift[]'",
+	}, func(ctx context.Context, b *books.Books, v seckill.VoucherID, tell tell) error {
+		err := auditOne(ctx, b, v, tell)
+		if !repair || !errors.Is(err, errDrift) {
+			return err
+		}
+		if err := b.Mend(ctx, v); err != nil {
+			return err
+		}
+		return auditOne(ctx, b, v, tell)
+	})
+	cmd.Flags().BoolVar(&repair, "repair", false, "mend what was found, and look once more")
+	return cmd
 }
 
 // vouchersCommand makes cmd do it to the voucher named, or to all that Redis should hold.
@@ -157,10 +173,13 @@ func describe(r seckill.Report) string {
 	if !r.Balanced() {
 		verdict = "DRIFT"
 	}
-	text := fmt.Sprintf("voucher %s: %s; total %d, live orders %d, stock %d in SQL and %d in Redis, waiting %d, to release %d",
-		r.Voucher, verdict, r.SQL.Total, r.SQL.Live(), r.SQL.Stock, r.Redis.Stock, r.Waiting, r.ReleaseDue)
+	text := fmt.Sprintf("voucher %s: %s; total %d, live orders %d, buyers %d, tickets %d, stock %d in SQL and %d in Redis, waiting %d, to release %d",
+		r.Voucher, verdict, r.SQL.Total, r.SQL.Live(), r.Redis.Buyers, r.Redis.Tickets, r.SQL.Stock, r.Redis.Stock, r.Waiting, r.ReleaseDue)
 	for _, f := range r.Drift {
 		text += "\n  " + f.String()
+	}
+	if r.Unlisted > 0 {
+		text += fmt.Sprintf("\n  and %d more", r.Unlisted)
 	}
 	return text
 }

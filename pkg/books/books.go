@@ -71,6 +71,7 @@ type redis interface {
 	admitter
 	changer
 	replayer
+	forgetter
 }
 
 type sql interface {
@@ -78,6 +79,7 @@ type sql interface {
 	orders
 	rejecter
 	decider
+	eraser
 }
 
 // Books is safe for concurrent use.

@@ -31,6 +31,16 @@ func (b *Books) Repair(ctx context.Context, v seckill.VoucherID) (mended []secki
 	return mended, left, err
 }
 
+// Mend does what can be done about all that an Audit finds: it repairs single users and,
+// where that is not enough, syncs.
+func (b *Books) Mend(ctx context.Context, v seckill.VoucherID) error {
+	_, left, err := b.Repair(ctx, v)
+	if err != nil || left == 0 && b.sells(ctx, v) {
+		return err
+	}
+	return b.Sync(ctx, v)
+}
+
 func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f seckill.Finding) (done bool, err error) {
 	var ticket seckill.OrderID
 	if f.Ticket != "" {

@@ -157,6 +157,9 @@ func TestWorker(t *testing.T) {
 	m.SlotsMax.Set(4)
 	m.Failing("read").Inc()
 	m.Failing("claim")
+	m.Drift(1001, 3)
+	m.Drift(1002, 1)
+	m.NoDrift(1002)
 	m.Stream(obs.Stream{Waiting: 7, Pending: 5, Lag: 2, Oldest: 1500 * time.Millisecond})
 	require.Subset(t, metrics(t, reg, "seckill_"), []string{
 		`seckill_outcomes_total{outcome="stored"} 1`,
@@ -172,6 +175,7 @@ func TestWorker(t *testing.T) {
 		`seckill_slots_max 4`,
 		`seckill_failing{what="read"} 1`,
 		`seckill_failing{what="claim"} 0`,
+		`seckill_books_drift{voucher="1001"} 3`,
 		`seckill_stream_waiting 7`,
 		`seckill_stream_pending 5`,
 		`seckill_stream_lag 2`,

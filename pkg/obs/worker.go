@@ -51,6 +51,7 @@ type Worker struct {
 	size     prometheus.Histogram
 	stages   map[Stage]prometheus.Observer
 	failing  *prometheus.GaugeVec
+	drift    *prometheus.GaugeVec
 
 	waiting, pending, lag, oldest prometheus.Gauge
 	outbox, outboxOldest, events  prometheus.Gauge
@@ -74,6 +75,7 @@ func NewWorker(r prometheus.Registerer) *Worker {
 		size:    newHistogram(r, "seckill_batch_size", "Deliveries handled in one transaction.", sizeBuckets),
 		stages:  make(map[Stage]prometheus.Observer),
 		failing: newGauges(r, "seckill_failing", "Streams of which this fails now, and is tried ever more seldom until it works.", "what"),
+		drift:   newGauges(r, "seckill_books_drift", "Differences between Redis and SQL of a voucher on sale when this worker looked last, those that it mended included; orders under way are none.", "voucher"),
 		waiting: newGauge(r, "seckill_stream_waiting", "Entries in the order stream: accepted, and not yet settled."),
 		pending: newGauge(r, "seckill_stream_pending", "Entries read by a worker, and not yet settled."),
 		lag:     newGauge(r, "seckill_stream_lag", "Entries no worker has read; -1: Redis cannot tell, as after an entry was settled before an older one. Waiting less pending comes close."),
@@ -108,6 +110,14 @@ func (m *Worker) Stage(s Stage, took time.Duration) { observe(m.stages[s], took)
 
 // Failing is how many streams fail at what now, a verb such as "read".
 func (m *Worker) Failing(what string) prometheus.Gauge { return m.failing.WithLabelValues(what) }
+
+// Drift tells how many differences a look at a voucher on sale found.
+func (m *Worker) Drift(v seckill.VoucherID, n int) {
+	m.drift.WithLabelValues(v.String()).Set(float64(n))
+}
+
+// NoDrift forgets the number of a voucher that is not on sale.
+func (m *Worker) NoDrift(v seckill.VoucherID) { m.drift.DeleteLabelValues(v.String()) }
 
 // Stream is the state of the order stream, all its partitions together.
 type Stream struct {

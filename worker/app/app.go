@@ -89,7 +89,7 @@ func New(d Deps) *Worker {
 	}
 	w.expirer = expire.New(d.SQL, d.Redis, w.releaser.Wake, meter, d.Log)
 	w.mender = &mender{
-		sql: d.SQL, redis: d.Redis, books: ledger, resync: w.resync.ask, streams: d.Redis,
+		sql: d.SQL, redis: d.Redis, books: ledger, resync: w.resync.ask, streams: d.Redis, meter: meter,
 		every: d.Options.MendEvery, trouble: pace.NewTrouble(d.Log, meter, "mend"),
 	}
 	handler := fulfil.New(fulfil.Deps{

@@ -18,8 +18,12 @@ const (
 	groupCheck = time.Second // how soon a lost stream is noticed
 )
 
-// keysLife is how long after its end Redis keeps a voucher's keys.
-const keysLife = 7 * 24 * time.Hour
+// For keysLife after its end Redis keeps a voucher's keys. After keysGone nobody looks any
+// more whether they are gone.
+const (
+	keysLife = 7 * 24 * time.Hour
+	keysGone = 4 * keysLife
+)
 
 type catalogue interface {
 	Vouchers(ctx context.Context, after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
@@ -27,13 +31,20 @@ type catalogue interface {
 
 type keeper interface {
 	Apply(ctx context.Context, v seckill.VoucherID) error
+	Audit(ctx context.Context, v seckill.VoucherID) (seckill.Report, error)
 	Repair(ctx context.Context, v seckill.VoucherID) (mended []seckill.Finding, left int, err error)
 }
 
 type balance interface {
 	Books(ctx context.Context, v seckill.VoucherID) (seckill.RedisBooks, error)
+	Unload(ctx context.Context, v seckill.VoucherID, life time.Duration) (bool, error)
 	GroupsMade() uint64
 	Generation() uint64
+}
+
+type driftMeter interface {
+	Drift(v seckill.VoucherID, n int)
+	NoDrift(v seckill.VoucherID)
 }
 
 // mender looks through the vouchers now and then, and at once when this worker had to make
@@ -47,6 +58,7 @@ type mender struct {
 	books   keeper
 	resync  func(seckill.VoucherID)
 	streams streams
+	meter   driftMeter
 	every   time.Duration
 	trouble *pace.Trouble
 }
@@ -99,7 +111,8 @@ func (m *mender) workers(ctx context.Context) int {
 	return max(1, len(info.Consumers))
 }
 
-// look does it for each voucher that Redis may have keys of.
+// look does it for each voucher that Redis should have keys of, and takes away those of the
+// others.
 func (m *mender) look(intake, work context.Context, do func(context.Context, seckill.Voucher) error) error {
 	var failed error
 	for after := seckill.VoucherID(0); intake.Err() == nil; {
@@ -109,20 +122,30 @@ func (m *mender) look(intake, work context.Context, do func(context.Context, sec
 		}
 		for _, v := range page {
 			after = v.ID
-			if intake.Err() == nil && time.Now().Before(v.End.Add(keysLife)) {
+			over := time.Since(v.End)
+			switch {
+			case intake.Err() != nil:
+			case over < keysLife:
 				failed = errors.Join(failed, do(work, v))
+			case over < keysGone:
+				failed = errors.Join(failed, m.unload(work, v.ID))
 			}
 		}
 	}
 	return failed
 }
 
+// mend leaves a voucher that is not open to the sync.
 func (m *mender) mend(ctx context.Context, v seckill.Voucher) error {
 	err := m.whole(ctx, v)
 	if now := time.Now(); err != nil || now.Before(v.Begin) || !now.Before(v.End) {
+		m.meter.NoDrift(v.ID)
 		return err
 	}
-	_, _, err = m.books.Repair(ctx, v.ID) // leaves one that is not open to the sync
+	mended, left, err := m.books.Repair(ctx, v.ID)
+	if err == nil {
+		m.meter.Drift(v.ID, len(mended)+left)
+	}
 	return err
 }
 
@@ -144,4 +167,21 @@ func (m *mender) whole(ctx context.Context, v seckill.Voucher) error {
 		return m.books.Apply(ctx, v.ID)
 	}
 	return nil
+}
+
+// unload takes away the keys of a sale that is long over, once nothing of it is under way:
+// each ticket has its row by then, from which its status is told.
+func (m *mender) unload(ctx context.Context, v seckill.VoucherID) error {
+	if b, err := m.redis.Books(ctx, v); err != nil || b == (seckill.RedisBooks{Total: -1, Version: -1, Stock: -1}) {
+		return err
+	}
+	r, err := m.books.Audit(ctx, v)
+	switch {
+	case err != nil:
+	case !r.Balanced():
+		m.resync(v)
+	case r.AtRest():
+		_, err = m.redis.Unload(ctx, v, keysLife)
+	}
+	return err
 }
