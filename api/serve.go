@@ -36,6 +36,7 @@ func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, redis.Close()) }()
+	command.WarnOfLoss(redis, log)
 	sql, err := sqlstore.OpenMySQL(cfg.MySQL.DSN.Reveal(), sqlstore.Options{})
 	if err != nil {
 		return err

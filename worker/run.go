@@ -30,6 +30,7 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, s.close()) }()
+		command.WarnOfLoss(s.redis, log)
 		return consume(intake, work, cfg, s, log)
 	})
 }

@@ -57,10 +57,10 @@ type answer struct {
 	location string
 	body     struct {
 		VoucherID, OrderID, UserID, Code, Receipt string
-		Status                           any // of an order, or a number of a problem
-		State                            string
-		Left                             int64
-		Repeated, AtRest                 bool
+		Status                                    any // of an order, or a number of a problem
+		State                                     string
+		Left                                      int64
+		Repeated, AtRest                          bool
 	}
 }
 

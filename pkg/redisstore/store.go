@@ -80,6 +80,7 @@ type Store struct {
 	lockTTL time.Duration
 	batches []*batcher // of admissions, one for each partition
 
+	forgets    string // what the server may forget, by its settings
 	generation atomic.Uint64
 	groupsMade atomic.Uint64
 	met        sync.Map // the servers that were met, by run id and as each partition noted them
@@ -139,6 +140,7 @@ func (s *Store) inspect(ctx context.Context, o Options) (cluster bool, err error
 	if err := unfit(text); err != nil {
 		return false, &seckill.Error{Op: op, Code: seckill.Invalid, Err: err}
 	}
+	s.forgets = forgets(ctx, probe, text)
 	return infoField(text, "cluster_enabled") == "1" || (len(o.Addrs) > 1 && o.Master == ""), nil
 }
 
@@ -167,9 +169,15 @@ func infoField(text, name string) string {
 // Partitions is how many streams there are, at least 1.
 func (s *Store) Partitions() int { return max(1, s.keys.partitions) }
 
-// Ping reports whether Redis answers.
+// Ping reports whether Redis answers and takes writes: one that is full, a replica, or
+// cannot save refuses them. It writes nothing in place of nothing, which is refused alike.
 func (s *Store) Ping(ctx context.Context) error {
-	return fault("redisstore.Ping", s.db.Ping(ctx).Err())
+	pipe := s.db.Pipeline()
+	for p := range s.Partitions() {
+		pipe.SetRange(ctx, s.keys.server(p), 0, "")
+	}
+	_, err := pipe.Exec(ctx)
+	return fault("redisstore.Ping", err)
 }
 
 // Close ends all connections. Blocked reads and admissions under way end with an error.
