@@ -173,10 +173,12 @@ func (c *crowd) rest(ctx context.Context, limit time.Duration) (p picture, found
 			c.knock(ctx)
 			asked = time.Now()
 		}
-		var err error
-		if p, err = c.picture(ctx); err != nil {
+		if now, err := c.picture(ctx); err != nil && len(found) == 0 {
 			found = []finding{{check: "books", text: "no picture: " + err.Error()}}
-		} else if found = p.faults(); len(found) == 0 {
+		} else if err == nil {
+			p, found = now, now.faults()
+		}
+		if len(found) == 0 {
 			return p, nil
 		}
 		if !pause(ctx, 50*time.Millisecond) {

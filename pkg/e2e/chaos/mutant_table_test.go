@@ -95,7 +95,7 @@ var mutants = []*mutant{
 		edits: []edit{{"worker/internal/consume/lane.go", "	loops.Go(func() { l.forever(intake, \"claim\", func() { l.claim(intake, work) }) })\n", ""}},
 	},
 	{
-		name: "a repeated order counts as failed", plan: loseReplies, by: []string{"books", "history"},
+		name: "a repeated order counts as failed", plan: loseReplies, by: []string{"books", "history", "fates"},
 		edits: []edit{
 			{"worker/internal/fulfil/conclude.go", "	case row.Status.Live():\n		r.settle(o)", "	case row.Status.Live():\n		f.giveBack(ctx, r, func() { r.settle(o) })"},
 			{"pkg/books/giveback.go", "	live, err := g.sql.LiveOrder(", "	return g.free(ctx, o)\n	live, err := g.sql.LiveOrder("},

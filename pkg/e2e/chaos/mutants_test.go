@@ -90,7 +90,7 @@ func (m *mutant) control(t *testing.T, i uint64) {
 // run is one round of the programs in a directory.
 func (m *mutant) run(t *testing.T, dir string, i uint64) (found []finding) {
 	p := m.plan
-	p.seed, p.rest = 1+i, 15*time.Second
+	p.seed, p.rest = 1+i, 12*time.Second
 	if p.redis == "" {
 		p.redis = always
 	}
