@@ -19,7 +19,8 @@ end
 
 local v = redis.pcall('HMGET', KEYS[1], 'state', 'begin', 'end', 'total', 'server')
 -- What another server opened may be older than SQL: it sells only after a sync.
-local closed = v[1] ~= 'open' or (v[5] or '') ~= (redis.pcall('GET', KEYS[5]) or '')
+local have = redis.call('MGET', KEYS[2], KEYS[5])
+local closed = v[1] ~= 'open' or (v[5] or '') ~= (have[2] or '')
 local member = redis.pcall('SMISMEMBER', KEYS[3], unpack(users))
 
 -- Why nobody may buy, or nil and the units left.
@@ -36,7 +37,7 @@ local function refusal()
   if now >= to then
     return {'ENDED'}
   end
-  local stock = plain(redis.pcall('GET', KEYS[2]))
+  local stock = plain(have[1])
   if not balanced(plain(v[4]), stock, KEYS[3], KEYS[4]) then
     return {'NOT_LOADED'}
   end
