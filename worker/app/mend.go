@@ -149,17 +149,13 @@ func (m *mender) mend(ctx context.Context, v seckill.Voucher) error {
 	return err
 }
 
-// whole sees to a voucher as a whole. A sale that is over may have lost its keys: nobody
-// will sell from them.
+// whole sees to a voucher as a whole. Of a sale that is over, too: its winners ask again.
 func (m *mender) whole(ctx context.Context, v seckill.Voucher) error {
 	b, err := m.redis.Books(ctx, v.ID)
 	if err != nil {
 		return err
 	}
-	over := !time.Now().Before(v.End)
 	switch {
-	case b.State == "" && over:
-		return nil
 	case b.State != "open" || !b.Balanced():
 		m.resync(v.ID)
 		return nil

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"sync"
 	"testing"
 	"time"
@@ -98,6 +99,41 @@ func TestCutWhileReading(t *testing.T) {
 	require.Empty(t, s.buried())
 }
 
+// C23: Redis gave the orders to this consumer, and the reply got lost: it takes them itself,
+// long before anybody else may.
+func TestReplyOfAReadIsLost(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 10)
+	w := s.workFar("w1", app.Options{ClaimIdle: 10 * time.Minute})
+	require.True(t, waitFor(func() bool { return s.blocked() > 0 }))
+	lost := w.redis.SwallowReplies(1, func(request []byte) bool { return bytes.Contains(bytes.ToLower(request), []byte("xreadgroup")) })
+	s.buy(1) // ends the read under way
+	s.awaitRest(1)
+	require.True(t, waitFor(func() bool { return s.blocked() > 0 }))
+	s.buy(5)
+	arrives(t, lost)
+	s.awaitRest(6)
+}
+
+// C16: a worker that has nothing to do is not taken for dead: its silence ends again and again.
+func TestIdleWorkerLives(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 1)
+	s.workFar("w1", app.Options{ClaimIdle: 300 * time.Millisecond})
+	var before int64
+	require.True(t, waitFor(func() bool {
+		reply, err := s.do("XINFO", "CONSUMERS", stream, group)
+		names, _ := reply.([]any)
+		if err != nil || len(names) != 1 {
+			return false
+		}
+		silence := idleOf(t, names[0])
+		ended := silence < before
+		before = silence
+		return ended
+	}))
+}
+
 // TestSettleFails is C25: the orders are committed, and twice Redis cannot be told so. They
 // are found stored, take no second unit, and are settled later.
 func TestSettleFails(t *testing.T) {
@@ -178,4 +214,21 @@ func TestLostGroupWhileBlocked(t *testing.T) {
 			require.Less(t, w.log.lines(), 10, w.log)
 		})
 	}
+}
+
+// idleOf is how many ms a consumer has been silent, as XINFO CONSUMERS tells it.
+func idleOf(t *testing.T, consumer any) int64 {
+	t.Helper()
+	switch fields := consumer.(type) {
+	case map[any]any:
+		return fields["idle"].(int64)
+	case []any:
+		for i := 0; i < len(fields); i += 2 {
+			if fields[i] == "idle" {
+				return fields[i+1].(int64)
+			}
+		}
+	}
+	require.FailNow(t, "no consumer", "%v", consumer)
+	return 0
 }

@@ -2,6 +2,7 @@ package consume
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -115,7 +116,9 @@ func (l *lane) fetch(intake, work context.Context, get func() ([]seckill.Deliver
 }
 
 // read takes new entries until intake ends. The read itself lives as long as work does: a
-// reply that arrives while intake ends must not be thrown away.
+// reply that arrives while intake ends must not be thrown away. One that got lost leaves
+// entries under this consumer's name, which nobody else takes for a long time: they are
+// taken before any new ones.
 func (l *lane) read(intake, work context.Context) {
 	failing := pace.NewBackoff()
 	for intake.Err() == nil {
@@ -125,13 +128,15 @@ func (l *lane) read(intake, work context.Context) {
 		l.reading.Note(err)
 		if err == nil {
 			failing.Reset()
-		} else {
-			_ = failing.Wait(intake)
+			continue
 		}
+		_ = failing.Wait(intake)
+		l.drain(intake, work)
 	}
 }
 
-// drain takes what this consumer's name was given in an earlier life, to the last page.
+// drain takes what this consumer's name was given and does not have in hand, in an earlier
+// life or by a reply that got lost, to the last page.
 func (l *lane) drain(intake, work context.Context) {
 	failing := pace.NewBackoff()
 	for after := "0"; after != "" && intake.Err() == nil; {
@@ -155,7 +160,7 @@ func (l *lane) drain(intake, work context.Context) {
 func (l *lane) claim(intake, work context.Context) {
 	failing := pace.NewBackoff()
 	for ended := run.Wait(intake, pace.Between(0, l.ClaimIdle/10)); ended == nil; {
-		err := l.claimAll(intake, work)
+		err := errors.Join(l.breathe(work), l.claimAll(intake, work))
 		l.claiming.Note(err)
 		if err == nil {
 			failing.Reset()
@@ -164,6 +169,15 @@ func (l *lane) claim(intake, work context.Context) {
 			ended = failing.Wait(intake)
 		}
 	}
+}
+
+// breathe ends this consumer's silence: a look at its own entries does, past the last there
+// can be. Before Redis 7.2 reads that find nothing do not, and a worker without orders would
+// be taken for dead.
+func (l *lane) breathe(work context.Context) error {
+	const last = "18446744073709551615-18446744073709551614" // one more means new entries
+	_, _, _, err := l.Stream.ReadOwn(work, l.p, l.Name, last, 1)
+	return err
 }
 
 func (l *lane) claimAll(intake, work context.Context) error {
