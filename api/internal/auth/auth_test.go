@@ -86,6 +86,7 @@ func TestVerifyRefuses(t *testing.T) {
 		"a begin before all time":  hs(jwt.MapClaims{"sub": "42", "nbf": -1e300}),
 		"a token that has expired": hs(jwt.MapClaims{"sub": "42", "exp": noon.Unix()}),
 		"a token not yet valid":    hs(jwt.MapClaims{"sub": "42", "nbf": noon.Unix() + 6}),
+		"a critical header":        critical(t),
 		"a word as expiry":         hs(jwt.MapClaims{"sub": "42", "exp": "never"}),
 		"an expiry past all years": hs(jwt.MapClaims{"sub": "42", "exp": 1e300}),
 		"no subject":               hs(jwt.MapClaims{}),
@@ -104,6 +105,14 @@ func TestVerifyRefuses(t *testing.T) {
 			require.Zero(t, caller)
 		})
 	}
+}
+
+func critical(t *testing.T) string {
+	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": "42"})
+	token.Header["crit"] = []string{"x"}
+	text, err := token.SignedString(secret)
+	require.NoError(t, err)
+	return text
 }
 
 // respelt changes only the two bits at the end of a signature that base64 leaves unused.

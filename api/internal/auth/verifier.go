@@ -26,6 +26,8 @@ const (
 var (
 	errNotYet = errors.New("token is not valid yet")
 	errNoTime = errors.New("token has a time past all years")
+	// RFC 7515: who does not understand a header that is marked critical refuses the token.
+	errCritical = errors.New("token has a critical header")
 )
 
 // Options say which tokens are good: those signed by HS256 with Secret, and those signed by
@@ -120,6 +122,9 @@ type told struct {
 func (v *Verifier) parse(r *ring, token string) (caller Caller, expires time.Time, err error) {
 	var c told
 	_, err = v.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+		if _, critical := t.Header["crit"]; critical {
+			return nil, errCritical
+		}
 		// By the method, never by what else the token says: a public key is no secret.
 		if t.Method == jwt.SigningMethodHS256 {
 			return v.secret, nil

@@ -93,7 +93,7 @@ func TestCreateVoucherIsSeenAtOnce(t *testing.T) {
 }
 
 func TestCreateVoucherReadsJSONHoweverItIsCalled(t *testing.T) {
-	for _, contentType := range []string{"application/json", "application/json; charset=utf-8", "application/vnd.sale+json", ""} {
+	for _, contentType := range []string{"application/json", "application/json; charset=utf-8", "application/vnd.sale+json", "APPLICATION/JSON", ""} {
 		var got seckill.Voucher
 		var key string
 		s := shop{create: creating(&got, &key, true)}

@@ -81,6 +81,7 @@ func jsonOnly(ctx huma.Context, next func(huma.Context)) {
 		fail(c, unsupportedMedia)
 		return
 	}
+	c.Request.Header["Content-Type"] = jsonType // as huma spells it: case does not count
 	next(ctx)
 }
 
