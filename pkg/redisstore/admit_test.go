@@ -224,3 +224,13 @@ func TestAdmitForeignReply(t *testing.T) {
 		require.ErrorIs(t, err, seckill.Internal, reply)
 	}
 }
+
+// Whoever has to find the key that is in the way is told its name.
+func TestAdmitNamesTheStream(t *testing.T) {
+	s, c := open(t)
+	sell(t, s, voucher, 1)
+	require.NoError(t, c.Set(t.Context(), "seckill:stream", "x", 0).Err())
+	_, err := s.Admit(t.Context(), order(1, 11))
+	require.ErrorIs(t, err, seckill.Internal)
+	require.ErrorContains(t, err, "adding to seckill:stream: WRONGTYPE")
+}

@@ -215,6 +215,9 @@ func (b *batcher) tell(sale []*admitting, cmd *redis.Cmd, held *redis.IntCmd) {
 	}
 	for i, a := range sale {
 		reply, err := texts(replies[i])
+		if err != nil { // its own words name no key
+			err = fmt.Errorf("adding to %s: %w", b.keys.stream(b.keys.partition(a.order.Voucher)), err)
+		}
 		if held != nil && len(reply) > 0 && reply[0] == "ACCEPTED" {
 			err = b.durable(held)
 		}
