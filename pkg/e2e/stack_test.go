@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -15,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/e2e/process"
 	"github.com/openseckill/seckill/pkg/faultnet"
 	"github.com/openseckill/seckill/pkg/redistest"
 	"github.com/openseckill/seckill/pkg/sqltest"
@@ -94,7 +93,7 @@ type program struct {
 	t    testing.TB
 	cmd  *exec.Cmd
 	ops  string
-	out  *lines
+	out  *process.Lines
 	done chan struct{}
 	err  error
 }
@@ -102,7 +101,7 @@ type program struct {
 // start runs a program with further settings, and returns when it is ready.
 func (s *stack) start(name string, env ...string) *program {
 	s.t.Helper()
-	p := &program{t: s.t, ops: faultnet.FreeAddr(), out: &lines{}, done: make(chan struct{})}
+	p := &program{t: s.t, ops: faultnet.FreeAddr(), out: &process.Lines{}, done: make(chan struct{})}
 	p.cmd = exec.Command(filepath.Join(bin, name))
 	p.cmd.Env = append(append(s.env, "SECKILL_OPS_ADDR="+p.ops), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
@@ -207,24 +206,6 @@ func (p *program) ends() error {
 func (p *program) says(text string) {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool { return strings.Contains(p.out.String(), text) }, patient, time.Millisecond, text)
-}
-
-// lines keeps what a program wrote, while it writes.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 // answer is an answer of the api, with its body as it came.

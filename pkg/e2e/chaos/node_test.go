@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/openseckill/seckill/pkg/e2e/process"
 	"github.com/openseckill/seckill/pkg/faultnet"
 )
 
@@ -28,7 +28,7 @@ type node struct {
 	mu    sync.Mutex
 	cmd   *exec.Cmd      // nil while none runs
 	asked syscall.Signal // by which the life that runs is to end; 0: it is not
-	out   *lines         // of that life
+	out   *process.Lines // of that life
 	odd   []string       // what must not happen
 	said  []string       // what its past lives wrote
 }
@@ -50,7 +50,7 @@ func (n *node) supervise(ctx context.Context) {
 }
 
 func (n *node) live() {
-	out := &lines{}
+	out := &process.Lines{}
 	cmd := exec.Command(n.program)
 	cmd.Env, cmd.Stdout, cmd.Stderr = n.env, out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -155,24 +155,6 @@ func (n *node) bugs() (found []string) {
 		}
 	}
 	return found
-}
-
-// lines keeps what a program wrote, while it writes.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 // heal mends both of its ways.

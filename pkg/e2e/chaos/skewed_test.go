@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/openseckill/seckill/pkg/e2e/process"
 	"github.com/openseckill/seckill/api/app"
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/run"
@@ -22,7 +23,7 @@ type skewed struct {
 	redis     redisstore.Options
 	dsn       string
 	off       atomic.Int64 // ns
-	out       *lines
+	out       *process.Lines
 }
 
 func (s *skewed) now() time.Time { return time.Now().Add(time.Duration(s.off.Load())) }

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/e2e/process"
 	"github.com/openseckill/seckill/pkg/faultnet"
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/redistest"
@@ -157,7 +158,7 @@ func (w *world) newNode(bin, program string, i int) *node {
 	n.http = faultnet.FreeAddr()
 	n.env = append(n.env, "SECKILL_HTTP_ADDR="+n.http)
 	if w.plan.clock && i == 1 && w.watched == nil {
-		n.skewed = &skewed{addr: n.http, ops: n.ops, redis: o, dsn: c.FormatDSN(), out: &lines{}}
+		n.skewed = &skewed{addr: n.http, ops: n.ops, redis: o, dsn: c.FormatDSN(), out: &process.Lines{}}
 	}
 	return n
 }

@@ -34,7 +34,7 @@ type Process struct {
 	HTTP string // where an api serves buyers, "127.0.0.1:40001"
 	Ops  string // where a program serves operators
 	cmd  *exec.Cmd
-	out  lines
+	out  Lines
 	done chan struct{}
 	err  error
 }
@@ -120,19 +120,20 @@ func (p *Process) Err() error { return p.err }
 // Output is what the process has written so far.
 func (p *Process) Output() string { return p.out.String() }
 
-// lines keeps what a process wrote, while it writes.
-type lines struct {
+// Lines keeps what a process wrote, while it writes.
+type Lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *Lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.Write(b)
 }
 
-func (l *lines) String() string {
+// String is all of it so far.
+func (l *Lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
