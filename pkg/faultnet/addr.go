@@ -3,7 +3,6 @@ package faultnet
 import (
 	"math/rand/v2"
 	"net"
-	"strconv"
 )
 
 // FreeAddr is an address on loopback that nothing listens on, for a program that is about to.
@@ -13,9 +12,9 @@ import (
 func FreeAddr() string {
 	const low, high = 10_000, 32_000
 	for {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(low+rand.IntN(high-low)))
-		if l, err := net.Listen("tcp", addr); err == nil && l.Close() == nil {
-			return addr
+		addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: low + rand.IntN(high-low)}
+		if l, err := net.ListenTCP("tcp", addr); err == nil && l.Close() == nil {
+			return addr.String()
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/openseckill/seckill/pkg/e2e/process"
 	"github.com/openseckill/seckill/api/app"
+	"github.com/openseckill/seckill/pkg/e2e/process"
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/sqlstore"
