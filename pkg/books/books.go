@@ -1,7 +1,7 @@
 // Package books keeps Redis and SQL in agreement: it rebuilds a voucher's keys from SQL,
 // repairs single users, gives the units of dead orders back, finds an end for orders that
 // Redis forgot, and audits both. The api and the worker share it. It imports the words of
-// the sale; the stores come through the interfaces below.
+// the sale and package run; the stores come through the interfaces below.
 package books
 
 import (

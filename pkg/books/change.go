@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -93,7 +94,7 @@ func (b *Books) Apply(ctx context.Context, v seckill.VoucherID) error {
 		refused = b.redis.Change(ctx, current)
 		switch {
 		case errors.Is(refused, seckill.Outdated) && try == 0:
-			err = pause(ctx, underWay) // a cut may be on its way to SQL
+			err = run.Wait(ctx, underWay) // a cut may be on its way to SQL
 		case errors.Is(refused, seckill.Outdated), errors.Is(refused, seckill.NotReady):
 			err = b.Sync(ctx, v) // it may join a run that has read SQL before the change: look again
 		default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -64,7 +65,7 @@ func (b *Books) inTurn(ctx context.Context, v seckill.VoucherID, fn func(ctx con
 		if ran, err := b.redis.Alone(ctx, v, fn); ran || err != nil {
 			return err
 		}
-		if err := pause(ctx, syncPause); err != nil {
+		if err := run.Wait(ctx, syncPause); err != nil {
 			return &seckill.Error{Op: "books.Reset", Code: seckill.Unavailable, Err: err}
 		}
 	}

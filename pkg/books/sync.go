@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -26,22 +27,22 @@ const (
 //
 // Its rules and their order come from the protocol model: see DESIGN.md, "Sync".
 func (b *Books) Sync(ctx context.Context, v seckill.VoucherID) error {
-	run := func(ctx context.Context) error { return b.share(ctx, v) }
-	if ran, err := b.redis.Alone(ctx, v, run); ran || err != nil {
+	share := func(ctx context.Context) error { return b.share(ctx, v) }
+	if ran, err := b.redis.Alone(ctx, v, share); ran || err != nil {
 		return err
 	}
-	return run(ctx) // whoever was at it began before this call
+	return share(ctx) // whoever was at it began before this call
 }
 
 // Heal is a Sync that any number of processes ask for at once, because they found the
 // voucher closed or wrong: one of them runs it, and the others return when it sells.
 func (b *Books) Heal(ctx context.Context, v seckill.VoucherID) error {
-	run := func(ctx context.Context) error { return b.share(ctx, v) }
+	share := func(ctx context.Context) error { return b.share(ctx, v) }
 	for {
-		if ran, err := b.redis.Alone(ctx, v, run); ran || err != nil {
+		if ran, err := b.redis.Alone(ctx, v, share); ran || err != nil {
 			return err
 		}
-		if err := pause(ctx, syncPause); err != nil {
+		if err := run.Wait(ctx, syncPause); err != nil {
 			return &seckill.Error{Op: "books.Heal", Code: seckill.Unavailable, Err: err}
 		}
 		if b.sells(ctx, v) {
@@ -88,7 +89,7 @@ func (b *Books) syncUntilOpen(ctx context.Context, v seckill.VoucherID) error {
 			return err
 		}
 		// Another sync ended this one, or something moved between its steps.
-		if ended := pause(ctx, time.Duration(try+1)*(syncPause/2+mrand.N(syncPause))); ended != nil {
+		if ended := run.Wait(ctx, time.Duration(try+1)*(syncPause/2+mrand.N(syncPause))); ended != nil {
 			return errors.Join(err, ended)
 		}
 		if b.sells(ctx, v) {
@@ -96,18 +97,6 @@ func (b *Books) syncUntilOpen(ctx context.Context, v seckill.VoucherID) error {
 		}
 	}
 	return &seckill.Error{Op: op, Code: seckill.NotReady, Err: fmt.Errorf("given up after %d tries: %w", syncTries, err)}
-}
-
-// pause waits, and says why if ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 func (b *Books) syncOnce(ctx context.Context, v seckill.VoucherID) error {
