@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -40,6 +41,7 @@ type Server struct {
 	base  string // a short path of its own: socket, log and, without Options.Dir, the data
 	addr  string
 	child *child
+	still bool // frozen by Pause
 }
 
 // Start runs a server and returns once it answers. Close ends it.
@@ -78,6 +80,22 @@ func (s *Server) Kill() error { return s.end("Kill", (*child).kill) }
 
 // Pid is the process id of the server's present life, to freeze or limit it by.
 func (s *Server) Pid() int { return s.child.process.Pid }
+
+// Pause freezes the server: it holds its connections and says nothing. Resume wakes it, with
+// all that it believed.
+func (s *Server) Pause() error {
+	s.still = true
+	return s.child.signal(syscall.SIGSTOP)
+}
+
+// Resume ends a Pause.
+func (s *Server) Resume() error {
+	s.still = false
+	return s.child.signal(syscall.SIGCONT)
+}
+
+// answers reports whether the server is able to.
+func (s *Server) answers() bool { return !s.still && !s.child.ended() }
 
 // Restart runs the server again at the same address on the same data; one that still runs
 // is stopped first.
@@ -122,6 +140,7 @@ func (s *Server) first() (err error) {
 
 // run starts the process and waits for its first answer.
 func (s *Server) run() (err error) {
+	s.still = false
 	if s.child, err = spawn(s.args(), s.logPath()); err != nil {
 		return err
 	}
