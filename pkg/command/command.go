@@ -81,8 +81,14 @@ func ExitCode(err error) int {
 	}
 }
 
-// Version is that of the module, as the Go tool stamped it.
+// version is what a linker was told: an image is built without the repository.
+var version string
+
+// Version is what the linker was told, or that of the module, as the Go tool stamped it.
 func Version() string {
+	if version != "" {
+		return version
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
