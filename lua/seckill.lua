@@ -7,13 +7,14 @@
 -- KEYS[5]  server  string  the server that this is
 -- KEYS[6]  stream  stream  accepted orders
 -- ARGV[1]  voucher voucher id
--- ARGV[2+] buyers  for each, in the order they came: user id, order id minted before the first try
+-- ARGV[2]  width   how many of the following each buyer has: 2, or 3 where one of them is traced
+-- ARGV[3+] buyers  for each, in the order they came: user id, order id minted before the first try, traceparent or ''
 -- USES     books
 -- RETURNS  for each buyer {"ACCEPTED", order, left}  {"ORDERED", order}  {"SOLD_OUT"}  {"NOT_STARTED", begin, now}  {"ENDED"}  {"NOT_LOADED"}  or the error of XADD
 -- REPLAY   safe: the second run finds the users among the buyers and answers ORDERED with the same orders
 -- COST     O(buyers): a write for each who is accepted, and three for all of them
-local voucher, users, orders = ARGV[1], {}, {}
-for i = 2, #ARGV, 2 do
+local voucher, width, users, orders = ARGV[1], tonumber(ARGV[2]), {}, {}
+for i = 3, #ARGV, width do
   users[#users + 1], orders[#orders + 1] = ARGV[i], ARGV[i + 1]
 end
 
@@ -68,10 +69,17 @@ local function denied(i)
   return refused
 end
 
+local function enqueue(i)
+  local user, order, trace = users[i], orders[i], width == 3 and ARGV[3 * i + 2]
+  if trace and trace ~= '' then
+    return redis.pcall('XADD', KEYS[6], '*', 'id', order, 'userId', user, 'voucherId', voucher, 'traceparent', trace)
+  end
+  return redis.pcall('XADD', KEYS[6], '*', 'id', order, 'userId', user, 'voucherId', voucher)
+end
+
 -- The entry goes first: it alone can fail, and then nothing was done for this buyer.
 local function admit(i)
-  local user, order = users[i], orders[i]
-  local entry = redis.pcall('XADD', KEYS[6], '*', 'id', order, 'userId', user, 'voucherId', voucher)
+  local user, order, entry = users[i], orders[i], enqueue(i)
   if type(entry) ~= 'string' then
     return entry
   end

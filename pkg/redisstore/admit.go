@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/openseckill/seckill/pkg/seckill"
 )
@@ -17,8 +18,10 @@ import (
 // the voucher is not loaded or its books do not balance. Overloaded: too many wait for
 // Redis, and nothing was done. After Unavailable it is not known what happened, or too few
 // replicas hold the order that was made: asking again with any id tells.
-func (s *Store) Admit(ctx context.Context, o seckill.Order) (seckill.Admission, error) {
+func (s *Store) Admit(ctx context.Context, o seckill.Order) (a seckill.Admission, err error) {
 	const op = "redisstore.Admit"
+	ctx, span := begin(ctx, op, trace.SpanKindProducer)
+	defer func() { end(span, o, err) }()
 	b := s.batches[s.keys.partition(o.Voucher)]
 	reply, err := b.ask(ctx, op, o)
 	if lost(err) && ctx.Err() == nil && b.replicas == 0 {

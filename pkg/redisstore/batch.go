@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,6 +52,7 @@ type batcher struct {
 type admitting struct {
 	ctx   context.Context
 	order seckill.Order
+	trace string        // traceparent of the one who asks; "": not traced
 	reply chan admitted // with room for one: an answer never waits for a caller who left
 }
 
@@ -74,7 +76,7 @@ func newBatchers(ctx context.Context, s *Store, o Options) []*batcher {
 // ask gets the script's reply to one order. The end of ctx ends the waiting: an order that
 // was not sent by then is not sent any more, of one that was nobody knows.
 func (b *batcher) ask(ctx context.Context, op string, o seckill.Order) ([]string, error) {
-	a := &admitting{ctx: ctx, order: o, reply: make(chan admitted, 1)}
+	a := &admitting{ctx: ctx, order: o, trace: traceparent(ctx), reply: make(chan admitted, 1)}
 	if err := b.join(op, a); err != nil {
 		return nil, err
 	}
@@ -165,6 +167,7 @@ func (b *batcher) trip(ctx context.Context, batch []*admitting, run evaluate) (u
 		held = redis.NewIntCmd(ctx, "wait", b.replicas, b.patience.Milliseconds())
 		_ = pipe.Process(ctx, held)
 	}
+	sent(batch)
 	if err := exec(ctx, pipe); err != nil {
 		answer(batch, admitted{err: err})
 		return nil
@@ -194,11 +197,19 @@ func byVoucher(batch []*admitting) (sales [][]*admitting) {
 	return sales
 }
 
+// arguments are those of the script. Traces stand among them only where there is one.
 func arguments(sale []*admitting) []any {
-	args := make([]any, 1, 1+2*len(sale))
-	args[0] = int64(sale[0].order.Voucher)
+	width := 2
+	if slices.ContainsFunc(sale, func(a *admitting) bool { return a.trace != "" }) {
+		width = 3
+	}
+	args := make([]any, 2, 2+width*len(sale))
+	args[0], args[1] = int64(sale[0].order.Voucher), width
 	for _, a := range sale {
 		args = append(args, int64(a.order.User), int64(a.order.ID))
+		if width == 3 {
+			args = append(args, a.trace)
+		}
 	}
 	return args
 }
@@ -220,6 +231,7 @@ func (b *batcher) tell(sale []*admitting, cmd *redis.Cmd, held *redis.IntCmd) {
 		}
 		if held != nil && len(reply) > 0 && reply[0] == "ACCEPTED" {
 			err = b.durable(held)
+			replicated(a, held)
 		}
 		a.reply <- admitted{reply, err}
 	}

@@ -57,10 +57,10 @@ func (g *tollgate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 }
 
 // buyers is how many the scripts of a trip are asked for: a pair for each follows the name,
-// the hash, the number of keys, the keys and the voucher.
+// the hash, the number of keys, the keys, the voucher and the width.
 func buyers(cmds []redis.Cmder) (n int) {
 	for _, cmd := range cmds {
-		n += (len(cmd.Args()) - 3 - len(keys{}.admission(1)) - 1) / 2
+		n += (len(cmd.Args()) - 3 - len(keys{}.admission(1)) - 2) / 2
 	}
 	return n
 }

@@ -24,6 +24,7 @@ func delivery(p int, m redis.XMessage) seckill.Delivery {
 	d.Order.User, user = field(m, "userId", seckill.ParseUserID)
 	d.Order.Voucher, voucher = field(m, "voucherId", seckill.ParseVoucherID)
 	d.Malformed = errors.Join(id, user, voucher)
+	d.Trace, _ = m.Values[traceField].(string) // of an entry that has none: ""
 	return d
 }
 

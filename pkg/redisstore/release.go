@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/openseckill/seckill/lua"
 	"github.com/openseckill/seckill/pkg/seckill"
@@ -41,7 +42,9 @@ func (s *Store) Mark(ctx context.Context, o seckill.Order, read seckill.OrderID)
 }
 
 // decide runs a script that does one thing or, for a reason of its own, nothing.
-func (s *Store) decide(ctx context.Context, op, did, didNot string, script *redis.Script, keys []string, args ...any) (bool, error) {
+func (s *Store) decide(ctx context.Context, op, did, didNot string, script *redis.Script, keys []string, args ...any) (done bool, err error) {
+	ctx, span := begin(ctx, op, trace.SpanKindClient)
+	defer func() { end(span, seckill.Order{}, err) }()
 	reply, err := script.Run(ctx, s.db, keys, args...).StringSlice()
 	if err != nil {
 		return false, fault(op, err)

@@ -67,8 +67,9 @@ type Holder struct {
 type Delivery struct {
 	Entry     string // id of the stream entry, "1700000000000-0"
 	Partition int
-	Attempts  int64 // how often Redis delivered it, this time included
-	Epoch     int64 // the voucher's epoch as SQL had it before the entry was read; 0: not known
-	Order     Order // what it asks for; of a malformed one, whatever was readable
-	Malformed error // why it can never be stored; nil for a good one
+	Attempts  int64  // how often Redis delivered it, this time included
+	Epoch     int64  // the voucher's epoch as SQL had it before the entry was read; 0: not known
+	Order     Order  // what it asks for; of a malformed one, whatever was readable
+	Trace     string // W3C traceparent of the request that asked for it, as it stands in the entry; "": none
+	Malformed error  // why it can never be stored; nil for a good one
 }
