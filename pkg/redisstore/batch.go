@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,8 +32,9 @@ var (
 // batch to fill: whatever asks while the trips under way are out goes with the next. It
 // has goroutines only while there is something to do.
 type batcher struct {
-	db       redis.UniversalClient
+	store    *Store
 	keys     keys
+	p        int           // the partition
 	size     int           // admissions in one trip
 	queueMax int           // admissions that wait for one
 	timeout  time.Duration // of a trip
@@ -46,6 +48,8 @@ type batcher struct {
 	mu      sync.Mutex
 	queue   []*admitting
 	flights int
+
+	trips, sent, misses atomic.Uint64 // see Usage
 }
 
 // admitting is one caller who waits for an answer.
@@ -65,7 +69,7 @@ func newBatchers(ctx context.Context, s *Store, o Options) []*batcher {
 	bs := make([]*batcher, s.Partitions())
 	for i := range bs {
 		bs[i] = &batcher{
-			db: s.db, keys: s.keys, size: o.BatchMax, queueMax: o.QueueMax, timeout: o.Timeout,
+			store: s, keys: s.keys, p: i, size: o.BatchMax, queueMax: o.QueueMax, timeout: o.Timeout,
 			replicas: o.WaitReplicas, patience: o.WaitTimeout,
 		}
 		bs[i].life, bs[i].stop = context.WithCancel(ctx)
@@ -132,8 +136,9 @@ func (b *batcher) next() (batch []*admitting) {
 	return batch
 }
 
-// run makes one trip, and a second one for those whose script the server did not know: a
-// pipeline does not load it by itself. Outside a request a panic would end the process.
+// run makes one trip, and further ones for those whom the server could not answer: it did not
+// know the script, which a pipeline does not load by itself, or the slot is served elsewhere.
+// Outside a request a panic would end the process.
 func (b *batcher) run(batch []*admitting) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -142,25 +147,34 @@ func (b *batcher) run(batch []*admitting) {
 	}()
 	ctx, cancel := context.WithTimeout(b.life, b.timeout)
 	defer cancel()
-	if again := b.trip(ctx, batch, lua.Seckill.EvalSha); len(again) > 0 {
-		b.trip(ctx, again, lua.Seckill.Eval)
+	at, err := b.store.home(ctx, b.p)
+	for tries, call := 0, lua.Seckill.EvalSha; err == nil && len(batch) > 0; tries++ {
+		var refusal error
+		batch, refusal = b.trip(ctx, at, batch, call)
+		if elsewhere(refusal) {
+			at, err = b.store.follow(ctx, b.p, tries, refusal)
+			batch = slices.DeleteFunc(batch, func(a *admitting) bool { return a.ctx.Err() != nil })
+		} else {
+			call = lua.Seckill.Eval
+		}
 	}
+	answer(batch, admitted{err: err})
 }
 
 type evaluate func(ctx context.Context, c redis.Scripter, keys []string, args ...any) *redis.Cmd
 
 // trip runs the script once for each voucher of the batch, in one pipeline, answers those
-// who asked, and returns those to whom the server said that it does not know the script.
-func (b *batcher) trip(ctx context.Context, batch []*admitting, run evaluate) (unknown []*admitting) {
-	node, err := b.node(ctx, batch[0].order.Voucher)
-	if err != nil {
-		answer(batch, admitted{err: err})
-		return nil
-	}
-	pipe, sales := node.Pipeline(), byVoucher(batch)
+// who asked, and returns those whom the server refused before the script ran, with its words.
+func (b *batcher) trip(ctx context.Context, at stop, batch []*admitting, call evaluate) (again []*admitting, refusal error) {
+	b.trips.Add(1)
+	b.sent.Add(uint64(len(batch)))
+	pipe, sales := at.node.Pipeline(), byVoucher(batch)
 	cmds := make([]*redis.Cmd, len(sales))
 	for i, sale := range sales {
-		cmds[i] = run(ctx, pipe, b.keys.admission(sale[0].order.Voucher), arguments(sale)...)
+		if at.asking {
+			_ = pipe.Process(ctx, redis.NewCmd(ctx, "asking"))
+		}
+		cmds[i] = call(ctx, pipe, b.keys.admission(sale[0].order.Voucher), arguments(sale)...)
 	}
 	var held *redis.IntCmd
 	if b.replicas > 0 { // once, for all that this connection wrote
@@ -170,16 +184,16 @@ func (b *batcher) trip(ctx context.Context, batch []*admitting, run evaluate) (u
 	sent(batch)
 	if err := exec(ctx, pipe); err != nil {
 		answer(batch, admitted{err: err})
-		return nil
+		return nil, nil
 	}
 	for i, sale := range sales {
-		if hasPrefix(cmds[i].Err(), "NOSCRIPT") {
-			unknown = append(unknown, sale...)
+		if err := cmds[i].Err(); elsewhere(err) || hasPrefix(err, "NOSCRIPT") {
+			again, refusal = append(again, sale...), err
 			continue
 		}
 		b.tell(sale, cmds[i], held)
 	}
-	return unknown
+	return again, refusal
 }
 
 // byVoucher splits a batch: the script sells one voucher. Those of one voucher stay in the
@@ -250,15 +264,6 @@ func texts(reply any) ([]string, error) {
 	return words, nil
 }
 
-// node is whom to ask. A cluster's client would send WAIT to any of its nodes, so there it
-// is the client of the one node that holds the voucher.
-func (b *batcher) node(ctx context.Context, v seckill.VoucherID) (redis.UniversalClient, error) {
-	if cluster, ok := b.db.(*redis.ClusterClient); ok && b.replicas > 0 {
-		return cluster.MasterForKey(ctx, b.keys.voucher(v))
-	}
-	return b.db, nil
-}
-
 // answer says the same to all who have no answer yet.
 func answer(batch []*admitting, got admitted) {
 	for _, a := range batch {
@@ -276,6 +281,7 @@ func (b *batcher) durable(held *redis.IntCmd) error {
 	if err == nil && n >= int64(b.replicas) {
 		return nil
 	}
+	b.misses.Add(1)
 	return errors.Join(fmt.Errorf("%w: %d of %d", errReplicas, n, b.replicas), err)
 }
 

@@ -19,12 +19,12 @@ func (s *Store) StreamInfo(ctx context.Context, p int) (info seckill.StreamInfo,
 	key, pipe := s.keys.stream(p), s.db.Pipeline()
 	length, groups := pipe.XLen(ctx, key), pipe.XInfoGroups(ctx, key)
 	consumers, first := pipe.XInfoConsumers(ctx, key, group), pipe.XRangeN(ctx, key, "-", "+", 1)
-	now := pipe.Time(ctx)
-	err = errors.Join(exec(ctx, pipe), length.Err(), first.Err(), now.Err(), unlessMissing(groups.Err()), unlessMissing(consumers.Err()))
+	now, dead := pipe.Time(ctx), pipe.XLen(ctx, s.keys.dead(p))
+	err = errors.Join(exec(ctx, pipe), length.Err(), first.Err(), now.Err(), dead.Err(), unlessMissing(groups.Err()), unlessMissing(consumers.Err()))
 	if err != nil {
 		return info, fault(op, err)
 	}
-	info.Length, info.Lag = length.Val(), length.Val()
+	info.Length, info.Lag, info.Buried = length.Val(), length.Val(), dead.Val()
 	for _, g := range groups.Val() {
 		if g.Name == group {
 			info.Pending, info.Lag = g.Pending, g.Lag // -1 where the server said nil

@@ -159,6 +159,7 @@ func (l *Lease) renew(since time.Time) {
 		case err == nil && !slices.Contains(ours, 0):
 			since = asked
 		case err == nil, time.Since(since) >= l.ttl:
+			l.store.locksLost.Add(1)
 			l.lose(ErrLockLost)
 			return
 		}

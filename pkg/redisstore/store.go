@@ -83,7 +83,9 @@ type Store struct {
 	forgets    string // what the server may forget, by its settings
 	generation atomic.Uint64
 	groupsMade atomic.Uint64
-	met        sync.Map // the servers that were met, by run id and as each partition noted them
+	locksLost  atomic.Uint64
+	masters    atomic.Int64 // of a cluster, as Health saw them last
+	met        sync.Map     // the servers that were met, by run id and as each partition noted them
 }
 
 // Open connects and refuses a server that cannot serve: older than 7.0, one that evicts
@@ -100,8 +102,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, &seckill.Error{Op: op, Code: seckill.Invalid,
 			Err: errors.New("this Redis is a cluster: set SECKILL_PARTITIONS to the number of partitions, for example 16; every program needs the same number")}
 	}
-	s.db = redis.NewUniversalClient(s.options(o, cluster, o.PoolSize))
-	s.reader = redis.NewUniversalClient(s.options(o, cluster, max(1, o.Partitions)+2))
+	s.db = behave(redis.NewUniversalClient(s.options(o, cluster, o.PoolSize)))
+	s.reader = behave(redis.NewUniversalClient(s.options(o, cluster, max(1, o.Partitions)+2)))
 	s.batches = newBatchers(context.WithoutCancel(ctx), s, o)
 	return s, nil
 }
@@ -116,6 +118,9 @@ func (s *Store) options(o Options, cluster bool, pool int) *redis.UniversalOptio
 		ContextTimeoutEnabled: true, PoolSize: pool, PoolTimeout: o.Timeout,
 		OnConnect: s.meet, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	if u.IsClusterMode {
+		u.ConnMaxIdleTime = clusterIdle
 	}
 	if o.TLS {
 		u.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}

@@ -12,6 +12,7 @@ type StreamInfo struct {
 	Pending   int64         // of those, read by a worker
 	Lag       int64         // of those, read by none; LagUnknown where Redis cannot tell
 	Oldest    time.Duration // age of the oldest entry; 0: there is none
+	Buried    int64         // messages in its dead stream
 	Consumers []Consumer
 }
 
