@@ -55,6 +55,8 @@ type API struct {
 	auth *auth.Verifier
 	gate *gate.Gate
 	http *httpapi.API
+
+	stores *obs.Stores
 }
 
 // New returns an API that is ready to serve. Close it when its servers have stopped.
@@ -64,9 +66,8 @@ func New(d Deps) *API {
 	}
 	ids := orderid.New(d.Redis, d.SQL, orderid.Options{Now: d.Now})
 	g := gate.New(d.Redis, ids, gate.Options{RatePerUser: d.Options.RatePerUser, InFlightMax: d.Options.AdmitMax}, d.Now)
-	measureGate(d.Registry, g)
 	v := auth.NewVerifier(auth.Options{Secret: d.JWTSecret, JWKS: d.Options.jwks(), Now: d.Now, Log: d.Log})
-	return &API{deps: d, auth: v, gate: g, http: httpapi.New(httpapi.Deps{
+	a := &API{deps: d, auth: v, gate: g, http: httpapi.New(httpapi.Deps{
 		Auth:     v,
 		Gate:     g,
 		Sale:     d.Redis,
@@ -85,6 +86,9 @@ func New(d Deps) *API {
 		TrustedProxies: d.Options.TrustedProxies,
 		CORSOrigins:    d.Options.CORSOrigins,
 	})}
+	a.stores = obs.NewStores(d.Registry, d.Redis, d.SQL, a.Ready)
+	obs.NewGate(d.Registry, a.load)
+	return a
 }
 
 func (o Options) jwks() *auth.Source {
@@ -98,14 +102,14 @@ func (o Options) jwks() *auth.Source {
 	}
 }
 
-// measureGate shows the bound of those who wait, used and capacity.
-func measureGate(r prometheus.Registerer, g *gate.Gate) {
-	r.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "seckill_admit_in_flight", Help: "Purchases that wait for Redis now."},
-			func() float64 { now, _ := g.InFlight(); return float64(now) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "seckill_admit_in_flight_max", Help: "How many purchases may wait for Redis; the next is refused."},
-			func() float64 { _, most := g.InFlight(); return float64(most) }),
-	)
+// load is what this API has in hand, used and capacity.
+func (a *API) load() (g obs.Gate) {
+	memory, usage := a.gate.Remembers(), a.deps.Redis.Usage()
+	g.Waiting, g.WaitingMax = a.gate.InFlight()
+	g.Watching, g.WatchingMax = a.http.Watching()
+	g.Vouchers, g.Winners, g.WinnersMax, g.Live = memory.Vouchers, memory.Winners, memory.WinnersMax, memory.Live
+	g.Queue, g.QueueMax, g.Trips, g.Sent, g.ReplicaMisses = usage.Queue, usage.QueueMax, usage.Trips, usage.Sent, usage.ReplicaMisses
+	return g
 }
 
 // Handler serves buyers and admins.
@@ -136,11 +140,14 @@ func (a *API) Run(intake, work context.Context) error {
 	return run.Headroom(headroom, a.run)(intake, work)
 }
 
+// storesEvery is how often it is asked how the stores are.
+const storesEvery = 5 * time.Second
+
 // headroom is how much garbage an api may make before it is collected.
 const headroom = 16 << 20
 
 func (a *API) run(intake, work context.Context) error {
-	return run.All(intake, work, a.listen, a.gate.Run, a.keys)
+	return run.All(intake, work, a.listen, a.gate.Run, a.keys, run.Every(storesEvery, a.stores.Look))
 }
 
 // keys keeps those of tokens fresh.

@@ -157,10 +157,15 @@ func TestWorker(t *testing.T) {
 	m.SlotsMax.Set(4)
 	m.Failing("read").Inc()
 	m.Failing("claim")
-	m.Drift(1001, 3)
-	m.Drift(1002, 1)
+	m.Drift(1001, 3, 1)
+	m.Drift(1002, 1, 0)
 	m.NoDrift(1002)
-	m.Stream(obs.Stream{Waiting: 7, Pending: 5, Lag: 2, Oldest: 1500 * time.Millisecond})
+	m.Retried(seckill.CodeOf(nil))
+	m.Retried(seckill.Unavailable)
+	m.ReleasesDue(6)
+	m.Sales([]obs.Sale{{Voucher: 1001, Left: 1, Total: 10}})
+	m.Sales([]obs.Sale{{Voucher: 1002, Left: 5, Total: 10, Open: true}})
+	m.Stream(obs.Stream{Waiting: 7, Pending: 5, Lag: 2, Oldest: 1500 * time.Millisecond, Dead: 4, Consumers: 3, Orphaned: 2})
 	require.Subset(t, metrics(t, reg, "seckill_"), []string{
 		`seckill_outcomes_total{outcome="stored"} 1`,
 		`seckill_buried_total{reason="malformed"} 1`,
@@ -175,7 +180,17 @@ func TestWorker(t *testing.T) {
 		`seckill_slots_max 4`,
 		`seckill_failing{what="read"} 1`,
 		`seckill_failing{what="claim"} 0`,
-		`seckill_books_drift{voucher="1001"} 3`,
+		`seckill_books_drift{verdict="mended",voucher="1001"} 3`,
+		`seckill_books_drift{verdict="left",voucher="1001"} 1`,
+		`seckill_retries_total{code="BUSY"} 1`,
+		`seckill_retries_total{code="UNAVAILABLE"} 1`,
+		`seckill_dead 4`,
+		`seckill_consumers 3`,
+		`seckill_stream_orphaned 2`,
+		`seckill_release_due 6`,
+		`seckill_sale_left{voucher="1002"} 5`,
+		`seckill_sale_total{voucher="1002"} 10`,
+		`seckill_sale_open{voucher="1002"} 1`,
 		`seckill_stream_waiting 7`,
 		`seckill_stream_pending 5`,
 		`seckill_stream_lag 2`,

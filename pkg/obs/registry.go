@@ -55,12 +55,17 @@ func newCounter(r prometheus.Registerer, name, help string) prometheus.Counter {
 	return registered(r, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help}))
 }
 
+// newCounterFunc is a counter that somebody else keeps.
+func newCounterFunc(r prometheus.Registerer, name, help string, read func() uint64) {
+	registered(r, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
+}
+
 func newGauge(r prometheus.Registerer, name, help string) prometheus.Gauge {
 	return registered(r, prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}))
 }
 
-func newGauges(r prometheus.Registerer, name, help, label string) *prometheus.GaugeVec {
-	return registered(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label}))
+func newGauges(r prometheus.Registerer, name, help string, labels ...string) *prometheus.GaugeVec {
+	return registered(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels))
 }
 
 func newHistogram(r prometheus.Registerer, name, help string, buckets []float64) prometheus.Histogram {

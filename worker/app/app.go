@@ -70,6 +70,8 @@ type Worker struct {
 	watch    *watch
 	janitor  *janitor
 	mender   *mender
+	sales    *sales
+	stores   *obs.Stores
 }
 
 // New puts a Worker together without starting it.
@@ -82,11 +84,16 @@ func New(d Deps) *Worker {
 		releaser: release.New(d.SQL, giver, meter, d.Log),
 		events:   publish.New(d.SQL, d.Redis, meter, d.Log),
 		resync:   newResync(ledger, d.Log),
-		watch:    &watch{streams: d.Redis, meter: meter, trouble: pace.NewTrouble(d.Log, meter, "watch")},
+		watch: &watch{
+			streams: d.Redis, meter: meter, silence: watchClaims * d.Options.ClaimIdle, trouble: pace.NewTrouble(d.Log, meter, "watch"),
+		},
+		sales: &sales{sql: d.SQL, redis: d.Redis, meter: meter, trouble: pace.NewTrouble(d.Log, meter, "count")},
 		janitor: &janitor{
 			groups: d.Redis, silence: d.Options.Silence, trouble: pace.NewTrouble(d.Log, meter, "retire"), log: d.Log,
 		},
 	}
+	w.stores = obs.NewStores(d.Registry, d.Redis, d.SQL, w.Ready)
+	obs.NewLocks(d.Registry, func() uint64 { return d.Redis.Usage().LocksLost })
 	w.expirer = expire.New(d.SQL, d.Redis, w.releaser.Wake, meter, d.Log)
 	w.mender = &mender{
 		sql: d.SQL, redis: d.Redis, books: ledger, resync: w.resync.ask, streams: d.Redis, meter: meter,
@@ -122,7 +129,8 @@ func (w *Worker) Run(intake, work context.Context) error {
 
 func (w *Worker) run(intake, work context.Context) error {
 	return run.All(intake, work, w.consumer.Run, w.expirer.Run, w.releaser.Run, w.events.Run, w.resync.run,
-		run.Every(watchEvery, w.watch.look), w.janitor.run, w.mender.run)
+		run.Every(watchEvery, w.watch.look), run.Every(salesEvery, w.sales.look), run.Every(salesEvery, w.stores.Look),
+		w.janitor.run, w.mender.run)
 }
 
 // Ready returns nil, or which store does not answer.

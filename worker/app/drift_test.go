@@ -32,10 +32,12 @@ func TestDriftMetric(t *testing.T) {
 	go func() { done <- w.Run(life, t.Context()) }()
 	defer func() { end(); require.NoError(t, <-done) }()
 
-	of := `seckill_books_drift{voucher="` + s.voucher.String() + `"}`
-	require.Eventually(t, func() bool { return strings.Contains(metrics(w), of+" 1") }, soon, poll)
+	of := func(verdict string) string {
+		return `seckill_books_drift{verdict="` + verdict + `",voucher="` + s.voucher.String() + `"}`
+	}
+	require.Eventually(t, func() bool { return strings.Contains(metrics(w), of("left")+" 1") }, soon, poll)
 	s.sync()
-	require.Eventually(t, func() bool { return strings.Contains(metrics(w), of+" 0") }, soon, poll)
+	require.Eventually(t, func() bool { return strings.Contains(metrics(w), of("left")+" 0") }, soon, poll)
 	s.endedAgo(time.Minute)
-	require.Eventually(t, func() bool { return !strings.Contains(metrics(w), of) }, soon, poll)
+	require.Eventually(t, func() bool { return !strings.Contains(metrics(w), of("left")) }, soon, poll)
 }

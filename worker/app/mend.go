@@ -43,7 +43,7 @@ type balance interface {
 }
 
 type driftMeter interface {
-	Drift(v seckill.VoucherID, n int)
+	Drift(v seckill.VoucherID, mended, left int)
 	NoDrift(v seckill.VoucherID)
 }
 
@@ -144,7 +144,7 @@ func (m *mender) mend(ctx context.Context, v seckill.Voucher) error {
 	}
 	mended, left, err := m.books.Repair(ctx, v.ID)
 	if err == nil {
-		m.meter.Drift(v.ID, len(mended)+left)
+		m.meter.Drift(v.ID, len(mended), left)
 	}
 	return err
 }

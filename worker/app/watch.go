@@ -9,7 +9,11 @@ import (
 	"github.com/openseckill/seckill/worker/internal/pace"
 )
 
-const watchEvery = 2 * time.Second
+const (
+	watchEvery = 2 * time.Second
+	// A worker that lives speaks twice in the silence after which others take over from it.
+	watchClaims = 2
+)
 
 type streams interface {
 	Partitions() int
@@ -20,6 +24,7 @@ type streams interface {
 type watch struct {
 	streams streams
 	meter   *obs.Worker
+	silence time.Duration // after which a worker counts as gone
 	trouble *pace.Trouble
 	last    obs.Stream
 }
@@ -39,7 +44,7 @@ func (w *watch) look(ctx context.Context) {
 
 // sum adds the streams up; a lag that is unknown of one is unknown of all.
 func (w *watch) sum(ctx context.Context) (sum obs.Stream, err error) {
-	known := true
+	known, fewest := true, -1
 	for p := range w.streams.Partitions() {
 		info, err := w.streams.StreamInfo(ctx, p)
 		if err != nil {
@@ -49,10 +54,29 @@ func (w *watch) sum(ctx context.Context) (sum obs.Stream, err error) {
 		sum.Pending += info.Pending
 		sum.Lag += info.Lag
 		sum.Oldest = max(sum.Oldest, info.Oldest)
+		sum.Dead += info.Buried
+		live, orphaned := w.split(info.Consumers)
+		sum.Orphaned += orphaned
+		if fewest < 0 || live < fewest {
+			fewest = live
+		}
 		known = known && info.Lag != seckill.LagUnknown
 	}
 	if !known {
 		sum.Lag = seckill.LagUnknown
 	}
+	sum.Consumers = fewest
 	return sum, nil
+}
+
+// split counts the workers that have spoken lately, and what the others hold.
+func (w *watch) split(all []seckill.Consumer) (live int, orphaned int64) {
+	for _, c := range all {
+		if c.Idle < w.silence {
+			live++
+		} else {
+			orphaned += c.Pending
+		}
+	}
+	return live, orphaned
 }

@@ -218,6 +218,20 @@ func (m *memory) Resumed() {
 	m.held = 0
 }
 
+// Memory is how much is remembered, and whether it may be used.
+type Memory struct {
+	Vouchers            int // that nobody can buy
+	Winners, WinnersMax int // their buyers
+	Live                bool
+}
+
+// Remembers tells it as it is now.
+func (m *memory) Remembers() Memory {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return Memory{Vouchers: len(m.of), Winners: m.held, WinnersMax: m.most, Live: m.isLive(m.since(m.now()))}
+}
+
 // Live says whether the line to whoever tells of changes is live.
 func (m *memory) Live(live bool) {
 	if live {

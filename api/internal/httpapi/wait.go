@@ -59,6 +59,13 @@ func (h *hub) join(id seckill.OrderID) (p *party, err error) {
 	return p, nil
 }
 
+// Watching is how many callers wait for the status of an order now, and how many may.
+func (a *API) Watching() (now, most int) {
+	a.hub.mu.Lock()
+	defer a.hub.mu.Unlock()
+	return a.hub.count, waitersMax
+}
+
 func (h *hub) leave(id seckill.OrderID, p *party) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -25,6 +25,7 @@ func (j *job) finish(intake, work context.Context, piece []item, results []fulfi
 		switch r.End {
 		case fulfil.Keep:
 			it := piece[i]
+			j.Meter.Retried(seckill.CodeOf(r.Err))
 			j.queue = append(j.queue, item{d: r.Delivery, lone: it.lone, gone: it.gone || r.Gone})
 			continue
 		case fulfil.Settle:
