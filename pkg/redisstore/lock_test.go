@@ -46,14 +46,14 @@ func TestLock(t *testing.T) {
 }
 
 func TestLockWaits(t *testing.T) {
-	s, _ := open(t)
+	s, c := open(t)
 	a := lock(t, s, LockOptions{}, 1)
 	got := make(chan *Lease)
 	go func() {
 		b, _ := s.Lock(t.Context(), 0, users(1, 2), LockOptions{TTL: time.Second, Wait: time.Minute})
 		got <- b
 	}()
-	require.Eventually(t, func() bool { return s.db.Exists(t.Context(), "lock:order:2").Val() == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return c.Exists(t.Context(), "lock:order:2").Val() == 1 }, 5*time.Second, time.Millisecond)
 	require.NoError(t, a.Release())
 	b := <-got
 	require.Len(t, b.Held(), 2)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -78,18 +77,6 @@ func (s *Store) meetAgain(ctx context.Context, v seckill.VoucherID) error {
 	}
 	cn := node.Conn()
 	return errors.Join(s.meet(ctx, cn), cn.Close())
-}
-
-// master is the client of the one server that has the keys of a voucher.
-func (s *Store) master(ctx context.Context, v seckill.VoucherID) (*redis.Client, error) {
-	switch db := s.db.(type) {
-	case *redis.Client:
-		return db, nil
-	case *redis.ClusterClient:
-		return db.MasterForKey(ctx, s.keys.voucher(v))
-	default:
-		return nil, fmt.Errorf("no client of one server in %T", db)
-	}
 }
 
 // Generation changes whenever a server is met that was not met before, or not in its

@@ -18,6 +18,9 @@ const voucher = seckill.VoucherID(1001)
 // open returns a store on a server of its own, and a plain client beside it.
 func open(t *testing.T) (*Store, *redis.Client) {
 	t.Helper()
+	if shared != nil {
+		return onShared(t)
+	}
 	server := redistest.New(t)
 	s := openAt(t, Options{Addrs: []string{server.Addr()}})
 	require.NoError(t, s.Ping(t.Context())) // and the server is noted
