@@ -22,7 +22,7 @@ import (
 const roleLoad = "load"
 
 const (
-	loadConns  = 128
+	loadConns  = 512
 	answerMax  = 30 * time.Second // longer than any way may take for one answer
 	tokenValid = time.Hour
 )

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	crand "crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -31,9 +33,10 @@ const (
 	roleStream      = "stream"
 )
 
-// way decides one purchase: nil, seckill.SoldOut or seckill.AlreadyOrdered.
+// way decides one purchase: the id of the order, seckill.SoldOut or seckill.AlreadyOrdered.
+// It may take the id that is proposed.
 type way interface {
-	buy(ctx context.Context, o seckill.Order) error
+	buy(ctx context.Context, proposed seckill.Order) (seckill.OrderID, error)
 }
 
 func openWay(role string, b bare, db *sql.DB) (way, error) {
@@ -58,8 +61,9 @@ func openWay(role string, b bare, db *sql.DB) (way, error) {
 // poolMax is how many connections to the database a textbook way has.
 const poolMax = 32
 
-// openTextbook serves a textbook way: the same route and the same tokens as ours, an order
-// id from a counter in the process, which is cheaper than any real one.
+// openTextbook serves a textbook way: the same route, tokens, request ids and metrics as
+// ours. The scripts take order ids from a counter in Redis, as all processes must; what
+// waits for SQL takes them from one in the process, which is cheaper than any real one.
 func (s *server) openTextbook(ctx context.Context, t task) error {
 	b := openBare(t.Redis)
 	s.closers = append(s.closers, b.db)
@@ -78,9 +82,23 @@ func (s *server) openTextbook(ctx context.Context, t task) error {
 	const second = 30_000_000 << 32 // any that no sale of ours is in
 	book.last.Store(second)
 	engine := gin.New()
+	engine.Use(gin.Recovery(), observed(obs.NewAdmission(obs.NewRegistry("textbook", ""))))
 	engine.POST(buyRoute, book.buy)
 	s.handler = engine
 	return nil
+}
+
+// observed names each request and counts its answer.
+func observed(m *obs.Admission) gin.HandlerFunc {
+	route := m.Route("POST " + buyRoute)
+	return func(c *gin.Context) {
+		began := time.Now()
+		m.InFlight.Inc()
+		defer m.InFlight.Dec()
+		c.Header("X-Request-Id", crand.Text())
+		c.Next()
+		route.Answered(c.Writer.Status(), time.Since(began))
+	}
 }
 
 type textbook struct {
@@ -108,9 +126,9 @@ func (b *textbook) buy(c *gin.Context) {
 		return
 	}
 	o := seckill.Order{ID: seckill.OrderID(b.last.Add(1)), User: user, Voucher: voucher}
-	switch err := b.way.buy(c.Request.Context(), o); {
+	switch id, err := b.way.buy(c.Request.Context(), o); {
 	case err == nil:
-		c.JSON(http.StatusAccepted, answer{o.ID, voucher, seckill.Queued})
+		c.JSON(http.StatusAccepted, answer{id, voucher, seckill.Queued})
 	case errors.Is(err, seckill.SoldOut), errors.Is(err, seckill.AlreadyOrdered):
 		c.JSON(http.StatusConflict, gin.H{"code": seckill.CodeOf(err)})
 	default:
@@ -132,7 +150,11 @@ func (b *textbook) caller(header string) (seckill.UserID, error) {
 // database leaves everything to the conditional deduction and the unique index.
 type database struct{ *sql.DB }
 
-func (d database) buy(ctx context.Context, o seckill.Order) error {
+func (d database) buy(ctx context.Context, o seckill.Order) (seckill.OrderID, error) {
+	return o.ID, d.insert(ctx, o)
+}
+
+func (d database) insert(ctx context.Context, o seckill.Order) error {
 	tx, err := d.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -172,24 +194,24 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-func (l locked) buy(ctx context.Context, o seckill.Order) error {
+func (l locked) buy(ctx context.Context, o seckill.Order) (seckill.OrderID, error) {
 	left, err := stockOf(ctx, l.db, o.Voucher)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if left == 0 {
-		return seckill.SoldOut
+		return 0, seckill.SoldOut
 	}
 	key, token := []string{l.key(o)}, o.ID.String()
 	if err := l.lock(ctx, key[0], token); err != nil {
-		return err
+		return 0, err
 	}
-	err = database{l.db}.buy(ctx, o)
-	return errors.Join(err, unlockScript.Run(context.WithoutCancel(ctx), l.bare.db, key, token).Err())
+	err = database{l.db}.insert(ctx, o)
+	return o.ID, errors.Join(err, unlockScript.Run(context.WithoutCancel(ctx), l.bare.db, key, token).Err())
 }
 
 // lock tries until it gets it. The pause is drawn, so that those who wait do not all come
-// back at once, and so short that with 128 of them the lock is seldom free for long.
+// back at once, and so short that with hundreds of them the lock is seldom free for long.
 func (l locked) lock(ctx context.Context, key, token string) error {
 	for {
 		ok, err := l.bare.db.SetNX(ctx, key, token, lockTTL).Result()
@@ -217,7 +239,8 @@ type scripted struct {
 	script *redis.Script
 }
 
-// deciding is the script of the textbooks, up to where the order goes.
+// deciding is the script of the textbooks, up to where the order goes. The id of an order is
+// the voucher's with a number behind it.
 const deciding = `
 local stock = tonumber(redis.call('get', KEYS[1]))
 if not stock or stock <= 0 then
@@ -228,29 +251,31 @@ if redis.call('sismember', KEYS[2], ARGV[2]) == 1 then
 end
 redis.call('incrby', KEYS[1], -1)
 redis.call('sadd', KEYS[2], ARGV[2])
+local id = ARGV[1] .. string.format('%08d', redis.call('incr', KEYS[3]))
 `
 
 const list = "seckill:list"
 
 var (
 	streamScript = redis.NewScript(deciding + `
-redis.call('xadd', 'seckill:stream', '*', 'id', ARGV[1], 'userId', ARGV[2], 'voucherId', ARGV[3])
-return 0`)
+redis.call('xadd', 'seckill:stream', '*', 'id', id, 'userId', ARGV[2], 'voucherId', ARGV[1])
+return id`)
 	listScript = redis.NewScript(deciding + `
-redis.call('lpush', 'seckill:list', ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. ARGV[3])
-return 0`)
+redis.call('lpush', 'seckill:list', id .. ' ' .. ARGV[2] .. ' ' .. ARGV[1])
+return id`)
 )
 
-func (s scripted) buy(ctx context.Context, o seckill.Order) error {
+func (s scripted) buy(ctx context.Context, o seckill.Order) (seckill.OrderID, error) {
 	v := o.Voucher.String()
-	said, err := s.script.Run(ctx, s.bare.db, []string{"seckill:stock:" + v, "seckill:order:" + v}, int64(o.ID), int64(o.User), v).Int()
-	switch {
-	case err != nil:
-		return err
-	case said == 1:
-		return seckill.SoldOut
-	case said == 2:
-		return seckill.AlreadyOrdered
+	said, err := s.script.Run(ctx, s.bare.db, []string{"seckill:stock:" + v, "seckill:order:" + v, "icr:order"}, v, int64(o.User)).Result()
+	switch said := said.(type) {
+	case string:
+		return seckill.ParseOrderID(said)
+	case int64:
+		if said == 1 {
+			return 0, seckill.SoldOut
+		}
+		return 0, seckill.AlreadyOrdered
 	}
-	return nil
+	return 0, err
 }
