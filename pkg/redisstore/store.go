@@ -121,6 +121,7 @@ func (s *Store) options(o Options, cluster bool, pool int) *redis.UniversalOptio
 	}
 	if u.IsClusterMode {
 		u.ConnMaxIdleTime = clusterIdle
+		u.DialerRetries = 1 // a node that is gone is not waited for: another one knows who follows it
 	}
 	if o.TLS {
 		u.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -174,15 +175,28 @@ func infoField(text, name string) string {
 // Partitions is how many streams there are, at least 1.
 func (s *Store) Partitions() int { return max(1, s.keys.partitions) }
 
-// Ping reports whether Redis answers and takes writes: one that is full, a replica, or
-// cannot save refuses them. It writes nothing in place of nothing, which is refused alike.
-func (s *Store) Ping(ctx context.Context) error {
-	pipe := s.db.Pipeline()
+// Ping reports whether Redis answers and takes writes in one partition at least: while a
+// master of a cluster is away, the others sell on.
+func (s *Store) Ping(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan error, s.Partitions())
 	for p := range s.Partitions() {
-		pipe.SetRange(ctx, s.keys.server(p), 0, "")
+		go func() { answers <- s.PingPartition(ctx, p) }()
 	}
-	_, err := pipe.Exec(ctx)
-	return fault("redisstore.Ping", err)
+	for range s.Partitions() {
+		if err = <-answers; err == nil {
+			break
+		}
+	}
+	return err
+}
+
+// PingPartition reports whether the server of partition p answers and takes writes: one that
+// is full, a replica, or cannot save refuses them. It writes nothing in place of nothing,
+// which is refused alike.
+func (s *Store) PingPartition(ctx context.Context, p int) error {
+	return fault("redisstore.Ping", s.db.SetRange(ctx, s.keys.server(p), 0, "").Err())
 }
 
 // Close ends all connections. Blocked reads and admissions under way end with an error.

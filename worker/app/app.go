@@ -141,8 +141,9 @@ func (w *Worker) Ready(ctx context.Context) error {
 // Ops answers the operator: health, metrics and profiles.
 func (w *Worker) Ops() http.Handler { return obs.Ops(w.deps.Registry, w.Ready, w.deps.Log) }
 
-func (w *Worker) ping(ctx context.Context) error {
+func (w *Worker) ping(ctx context.Context, p int) error {
 	ctx, cancel := context.WithTimeout(ctx, pingMax)
 	defer cancel()
-	return w.Ready(ctx)
+	redis := func(ctx context.Context) error { return w.deps.Redis.PingPartition(ctx, p) }
+	return obs.Ready(ctx, redis, w.deps.SQL.Ping)
 }

@@ -56,7 +56,7 @@ type Deps struct {
 	Ends    ends
 	Tries   tries
 	Handler handler
-	Ping    func(context.Context) error // asks Redis and SQL whether they answer
+	Ping    func(ctx context.Context, p int) error // asks the Redis of partition p and SQL whether they answer
 	Meter   *obs.Worker
 	Log     *slog.Logger
 }

@@ -94,7 +94,7 @@ func (j *job) round(intake, work context.Context) (t tally) {
 		}
 		t.failed = true
 		inARow++
-		if t.down = j.Ping(work) != nil; !t.down {
+		if t.down = j.Ping(work, j.p) != nil; !t.down {
 			j.size = max(1, len(piece)/shrink)
 		}
 	}
@@ -167,7 +167,7 @@ func (j *job) tryAlone(intake, work context.Context, it item) bool {
 
 // countTry counts a lone try, if there is anything to try it with.
 func (j *job) countTry(work context.Context, entry string) (int64, error) {
-	if err := j.Ping(work); err != nil {
+	if err := j.Ping(work, j.p); err != nil {
 		return 0, err
 	}
 	return j.Tries.CountTry(work, j.p, entry)

@@ -230,7 +230,7 @@ func (f *fake) WornOut(_ context.Context, d seckill.Delivery) fulfil.Result {
 	return fulfil.Result{Delivery: d, Outcome: seckill.WornOut, End: fulfil.Bury, Reason: seckill.ReasonWornOut}
 }
 
-func (f *fake) ping(context.Context) error { return f.did("ping") }
+func (f *fake) ping(context.Context, int) error { return f.did("ping") }
 
 const (
 	claimIdle   = 30 * time.Second
