@@ -147,7 +147,7 @@ func TestServeUntilIntakeEnds(t *testing.T) {
 	log := listening{make(chan [2]string, 1)}
 	intake, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(intake, t.Context(), cfg, slog.New(slog.NewJSONHandler(log, nil))) }()
+	go func() { ended <- serve(intake, t.Context(), cfg, nil, slog.New(slog.NewJSONHandler(log, nil))) }()
 
 	var addrs [2]string
 	select {
@@ -186,7 +186,7 @@ func TestServeTellsThatAnAddressIsTaken(t *testing.T) {
 		"SECKILL_OPS_ADDR":    "192.0.2.1:1", // an address no machine has
 	})
 	require.NoError(t, err)
-	err = serve(t.Context(), t.Context(), cfg, slog.New(slog.DiscardHandler))
+	err = serve(t.Context(), t.Context(), cfg, nil, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "192.0.2.1:1")
 	require.Equal(t, 1, command.ExitCode(err))
 }

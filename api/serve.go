@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/openseckill/seckill/api/app"
 	"github.com/openseckill/seckill/pkg/command"
@@ -15,6 +16,7 @@ import (
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/sqlstore"
+	"github.com/openseckill/seckill/pkg/trace"
 )
 
 func runServe(cmd *cobra.Command, _ []string) error {
@@ -23,14 +25,20 @@ func runServe(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	log := obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format)
+	traces, err := trace.Open(cmd.Context(), "seckill-api", command.Version(), config.Environ(), log)
+	if err != nil {
+		return err
+	}
+	defer traces.Close(cmd.Context())
+	log = traces.Logger(log)
 	slog.SetDefault(log) // the database driver knows no other
 	return run.Main(cmd.Context(), command.StopMax, log, func(intake, work context.Context) error {
-		return serve(intake, work, cfg, log)
+		return serve(intake, work, cfg, traces.Tracer(), log)
 	})
 }
 
 // serve opens the stores and serves until intake ends; then it answers what is in flight.
-func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err error) {
+func serve(intake, work context.Context, cfg config.API, tracer oteltrace.Tracer, log *slog.Logger) (err error) {
 	redis, err := openRedis(intake, cfg)
 	if err != nil {
 		return err
@@ -49,7 +57,7 @@ func serve(intake, work context.Context, cfg config.API, log *slog.Logger) (err 
 	}
 	api := app.New(app.Deps{
 		Redis: redis, SQL: sql, JWTSecret: []byte(cfg.JWT.Secret.Reveal()), Receipts: []byte(cfg.ReceiptSecret.Reveal()),
-		Log: log, Registry: obs.NewRegistry("api", command.Version()),
+		Log: log, Registry: obs.NewRegistry("api", command.Version()), Tracer: tracer,
 		Options: app.Options{
 			RatePerUser: cfg.RatePerUser, AdmitMax: cfg.AdmitMax, TrustedProxies: cfg.TrustedProxies,
 			JWKSFile: cfg.JWT.File, JWKSURL: cfg.JWT.URL.Reveal(), CORSOrigins: cfg.CORSOrigins, OpsAdmin: cfg.OpsAdmin,

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/openseckill/seckill/pkg/command"
 	"github.com/openseckill/seckill/pkg/config"
@@ -14,6 +15,7 @@ import (
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/sqlstore"
+	"github.com/openseckill/seckill/pkg/trace"
 	"github.com/openseckill/seckill/worker/app"
 )
 
@@ -23,6 +25,12 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	log := obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format)
+	traces, err := trace.Open(cmd.Context(), "seckill-worker", command.Version(), config.Environ(), log)
+	if err != nil {
+		return err
+	}
+	defer traces.Close(cmd.Context())
+	log = traces.Logger(log)
 	slog.SetDefault(log) // the database driver knows no other
 	return run.Main(cmd.Context(), command.StopMax, log, func(intake, work context.Context) (err error) {
 		s, err := open(intake, cfg)
@@ -31,12 +39,12 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 		}
 		defer func() { err = errors.Join(err, s.close()) }()
 		command.WarnOfLoss(s.redis, log)
-		return consume(intake, work, cfg, s, log)
+		return consume(intake, work, cfg, s, traces.Tracer(), log)
 	})
 }
 
 // consume runs a worker beside its operations address.
-func consume(intake, work context.Context, cfg config.Worker, s stores, log *slog.Logger) error {
+func consume(intake, work context.Context, cfg config.Worker, s stores, tracer oteltrace.Tracer, log *slog.Logger) error {
 	if cfg.MySQL.AutoMigrate {
 		if err := s.sql.Migrate(intake); err != nil {
 			return err
@@ -47,7 +55,7 @@ func consume(intake, work context.Context, cfg config.Worker, s stores, log *slo
 		return err
 	}
 	w := app.New(app.Deps{
-		Redis: s.redis, SQL: s.sql, Log: log, Registry: obs.NewRegistry("worker", command.Version()),
+		Redis: s.redis, SQL: s.sql, Log: log, Registry: obs.NewRegistry("worker", command.Version()), Tracer: tracer,
 		Options: app.Options{
 			Consumer: cfg.Consumer, BatchMax: cfg.BatchMax, ClaimIdle: cfg.ClaimIdle, AttemptsMax: cfg.AttemptsMax,
 		},

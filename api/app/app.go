@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/openseckill/seckill/api/internal/auth"
 	"github.com/openseckill/seckill/api/internal/gate"
@@ -34,6 +35,7 @@ type Deps struct {
 	Receipts  []byte // secret from which the key of receipts is derived; empty: JWTSecret
 	Log       *slog.Logger
 	Registry  *prometheus.Registry // gets the api's metrics; one API for each registry
+	Tracer    trace.Tracer         // nil: requests are not traced
 	Now       func() time.Time     // nil: time.Now
 	Options   Options
 }
@@ -80,6 +82,7 @@ func New(d Deps) *API {
 		IDs:      ids,
 		Meter:    obs.NewAdmission(d.Registry),
 		Log:      d.Log,
+		Tracer:   d.Tracer,
 		Now:      d.Now,
 
 		ReceiptSecret:  []byte(cmp.Or(string(d.Receipts), string(d.JWTSecret))),

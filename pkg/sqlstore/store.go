@@ -98,7 +98,9 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // inTx runs fn in one transaction that may write, and commits it. Any error, a panic too,
 // rolls back. An error of the commit itself leaves open whether it happened.
-func (s *Store) inTx(ctx context.Context, fn func(tx *sqlx.Tx) error) error {
+func (s *Store) inTx(ctx context.Context, fn func(tx *sqlx.Tx) error) (err error) {
+	ctx, span := s.begin(ctx)
+	defer func() { end(span, err) }()
 	tx, err := s.db.BeginTxx(ctx, s.dialect.write)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/openseckill/seckill/pkg/books"
 	"github.com/openseckill/seckill/pkg/obs"
@@ -49,13 +50,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Deps is what a Worker works with; all of it is needed. The caller closes the stores once
+// Deps is what a Worker works with; all of it is needed, but for a Tracer. The caller closes the stores once
 // Run has returned.
 type Deps struct {
 	Redis    *redisstore.Store
 	SQL      *sqlstore.Store
 	Log      *slog.Logger
 	Registry *prometheus.Registry // gets the worker's metrics; one Worker for each registry
+	Tracer   trace.Tracer         // nil: orders are not traced
 	Options  Options
 }
 
@@ -100,7 +102,7 @@ func New(d Deps) *Worker {
 		every: d.Options.MendEvery, trouble: pace.NewTrouble(d.Log, meter, "mend"),
 	}
 	handler := fulfil.New(fulfil.Deps{
-		Ledger: d.SQL, Sale: d.Redis, Giver: giver, Resync: w.resync.ask, Meter: meter, Log: d.Log,
+		Ledger: d.SQL, Sale: d.Redis, Giver: giver, Resync: w.resync.ask, Meter: meter, Log: d.Log, Tracer: d.Tracer,
 	})
 	w.consumer = consume.New(
 		consume.Options{

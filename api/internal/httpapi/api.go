@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/openseckill/seckill/api/internal/receipt"
 	"github.com/openseckill/seckill/pkg/obs"
@@ -34,7 +35,7 @@ type ledger interface {
 	recoverer
 }
 
-// Deps are what an API needs; all of them.
+// Deps are what an API needs; all of them, but for a Tracer.
 type Deps struct {
 	Auth     verifier
 	Gate     admitter
@@ -48,6 +49,7 @@ type Deps struct {
 	Giver    giver
 	Meter    *obs.Admission
 	Log      *slog.Logger
+	Tracer   trace.Tracer     // nil: requests are not traced
 	Now      func() time.Time // for display; the window of a sale is judged by Redis
 
 	ReceiptSecret  []byte   // from which the key of receipts is derived; empty: there are none
@@ -69,6 +71,7 @@ type API struct {
 	giver    giver
 	meter    *obs.Admission
 	log      *slog.Logger
+	tracer   trace.Tracer
 	now      func() time.Time
 
 	voucher *memo[seckill.VoucherID, shown]
@@ -90,7 +93,7 @@ type API struct {
 func New(d Deps) *API {
 	a := &API{
 		auth: d.Auth, gate: d.Gate, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
-		books: d.Books, deeds: d.Deeds, ids: d.IDs, life: d.Life, giver: d.Giver, meter: d.Meter, log: d.Log, now: d.Now,
+		books: d.Books, deeds: d.Deeds, ids: d.IDs, life: d.Life, giver: d.Giver, meter: d.Meter, log: d.Log, tracer: d.Tracer, now: d.Now,
 		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(), names: newNames(),
 		receipts: receipt.NewSigner(d.ReceiptSecret),
 	}
@@ -138,6 +141,9 @@ func (a *API) newEngine(trusted, origins []string) *gin.Engine {
 	e.RedirectTrailingSlash = false
 	if err := e.SetTrustedProxies(trusted); err != nil {
 		panic(err) // the settings were checked
+	}
+	if a.tracer != nil {
+		e.Use(a.trace)
 	}
 	e.Use(a.identify, a.measure, logFaults(a.log), recoverPanics(a.log), cors(origins), acceptable, limitBody)
 	e.NoRoute(func(c *gin.Context) { fail(c, routeNotFound) })

@@ -71,6 +71,7 @@ func problem(c *gin.Context, err error) *Problem {
 		Type: problemURI + string(code), Title: row.en, Status: row.status, Code: code,
 		Detail: row.detail, RequestID: requestID(c),
 	}
+	traceCode(c.Request.Context(), code, row.status)
 	var r *refusal
 	if !errors.As(err, &r) {
 		r = &refusal{}

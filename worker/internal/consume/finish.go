@@ -9,6 +9,7 @@ import (
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
+	"github.com/openseckill/seckill/pkg/trace"
 	"github.com/openseckill/seckill/worker/internal/fulfil"
 	"github.com/openseckill/seckill/worker/internal/pace"
 )
@@ -85,7 +86,8 @@ func (j *job) bury(intake, work context.Context, r fulfil.Result) {
 		if buried {
 			j.Meter.Buried(r.Reason)
 			o := r.Delivery.Order
-			j.Log.Error("buried", "entry", r.Delivery.Entry, "reason", r.Reason, "order", o.ID, "user", o.User, "voucher", o.Voucher)
+			ctx, _ := trace.Join(ctx, r.Delivery.Trace)
+			j.Log.ErrorContext(ctx, "buried", "entry", r.Delivery.Entry, "reason", r.Reason, "order", o.ID, "user", o.User, "voucher", o.Voucher)
 		}
 		return err
 	})

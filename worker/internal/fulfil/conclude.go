@@ -5,6 +5,7 @@ import (
 
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
+	"github.com/openseckill/seckill/pkg/trace"
 )
 
 // reject writes a rejected row under the order's id and ends the delivery as the row says
@@ -34,7 +35,7 @@ func (f *Fulfiller) conclude(ctx context.Context, r *Result, o seckill.Outcome, 
 	switch {
 	case !row.Same(order):
 		f.giveBack(ctx, r, func() {
-			f.alert(obs.AlertIDClash, order)
+			f.alert(ctx, obs.AlertIDClash, r.Delivery)
 			r.bury(seckill.IDClash, seckill.ReasonIDClash)
 		})
 	case row.Status.Live():
@@ -57,7 +58,7 @@ func (f *Fulfiller) concludeShort(ctx context.Context, r *Result, o seckill.Outc
 		return
 	}
 	f.giveBack(ctx, r, func() {
-		f.alert(obs.AlertShort, order)
+		f.alert(ctx, obs.AlertShort, r.Delivery)
 		f.Resync(order.Voucher)
 		r.settle(o)
 	})
@@ -71,7 +72,9 @@ func (f *Fulfiller) giveBack(ctx context.Context, r *Result, then func()) {
 	then()
 }
 
-func (f *Fulfiller) alert(kind obs.Alert, o seckill.Order) {
+func (f *Fulfiller) alert(ctx context.Context, kind obs.Alert, d seckill.Delivery) {
 	f.Meter.Alert(kind)
-	f.Log.Error("an order needs a look", "kind", kind, "order", o.ID, "user", o.User, "voucher", o.Voucher)
+	ctx, _ = trace.Join(ctx, d.Trace) // ctx itself belongs to the whole batch
+	o := d.Order
+	f.Log.ErrorContext(ctx, "an order needs a look", "kind", kind, "order", o.ID, "user", o.User, "voucher", o.Voucher)
 }

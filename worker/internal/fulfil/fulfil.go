@@ -7,6 +7,8 @@ import (
 	"context"
 	"log/slog"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
@@ -29,7 +31,7 @@ type giver interface {
 	GiveBack(ctx context.Context, o seckill.Order) error
 }
 
-// Deps is what a Fulfiller works with; all of it is needed.
+// Deps is what a Fulfiller works with; all of it is needed, but for a Tracer.
 type Deps struct {
 	Ledger ledger
 	Sale   sale
@@ -37,6 +39,7 @@ type Deps struct {
 	Resync func(seckill.VoucherID) // asks for a sync of the voucher, without waiting for it
 	Meter  *obs.Worker
 	Log    *slog.Logger
+	Tracer trace.Tracer // nil: nothing is traced
 }
 
 // Fulfiller handles batches. It is safe for concurrent use.
@@ -81,6 +84,8 @@ func (r *Result) fail(err error) { r.Outcome, r.End, r.Err = seckill.Transient, 
 // Transient. A kept delivery is handled again as the result carries it.
 func (f *Fulfiller) Handle(ctx context.Context, p int, ds []seckill.Delivery) []Result {
 	results := make([]Result, len(ds))
+	ctx, spans := f.begin(ctx, ds)
+	defer func() { spans.end(results) }()
 	var good, bad []*Result
 	for i, d := range ds {
 		results[i] = Result{Delivery: d, Outcome: seckill.Transient}
@@ -102,7 +107,9 @@ func (f *Fulfiller) Handle(ctx context.Context, p int, ds []seckill.Delivery) []
 // WornOut ends a delivery that kills or hangs whoever handles it: a rejected row, the
 // release, then the burial, unless it was stored after all.
 func (f *Fulfiller) WornOut(ctx context.Context, d seckill.Delivery) Result {
+	ctx, spans := f.begin(ctx, []seckill.Delivery{d})
 	r := Result{Delivery: d}
 	f.reject(ctx, &r, seckill.WornOut, seckill.ReasonWornOut)
+	spans.end([]Result{r})
 	return r
 }

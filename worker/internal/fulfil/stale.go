@@ -7,6 +7,7 @@ import (
 
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
+	"github.com/openseckill/seckill/pkg/trace"
 )
 
 // Epochs are the epochs of vouchers as SQL had them at some moment. A delivery may only be
@@ -143,6 +144,7 @@ func (f *Fulfiller) readmit(ctx context.Context, gone []*Result) error {
 
 func (f *Fulfiller) admitAgain(ctx context.Context, r *Result) {
 	order := r.Delivery.Order
+	ctx, _ = trace.Join(ctx, r.Delivery.Trace) // the new entry goes on with it
 	a, err := f.Sale.Admit(ctx, order)
 	code := seckill.CodeOf(err)
 	switch {
@@ -150,7 +152,7 @@ func (f *Fulfiller) admitAgain(ctx context.Context, r *Result) {
 		r.settle(seckill.Lost) // it comes again by the stream: now, or when a sync queues its ticket
 	case code == seckill.AlreadyOrdered, code == seckill.SoldOut, code == seckill.Ended, code == seckill.NotStarted:
 		if f.reject(ctx, r, seckill.Lost, seckill.ReasonLost); r.Outcome == seckill.Lost {
-			f.alert(obs.AlertLost, order)
+			f.alert(ctx, obs.AlertLost, r.Delivery)
 		}
 	case code == seckill.NotReady:
 		f.Resync(order.Voucher)
