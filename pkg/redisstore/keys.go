@@ -7,7 +7,10 @@ import (
 )
 
 const (
-	group   = "seckillGroup"
+	group = "seckillGroup"
+
+	partitions = "seckill:partitions" // how many there are: the one key that is the same for every number of them
+
 	settled = "seckill:settled" // channel: ids of orders whose status changed
 	changed = "seckill:changed" // channel: ids of vouchers that can sell what they could not before
 )

@@ -34,6 +34,11 @@ func (s *Store) meet(ctx context.Context, cn *redis.Conn) error {
 	case infoField(text, "role") == "slave":
 		return errReplica
 	}
+	if _, known := s.met.Load(id); !known {
+		if err := s.agree(ctx, cn); err != nil {
+			return err
+		}
+	}
 	changed, err := s.note(ctx, cn, id)
 	if changed {
 		s.generation.Add(1)

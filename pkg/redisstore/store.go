@@ -7,8 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,8 +14,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"github.com/openseckill/seckill/pkg/seckill"
 )
 
 // The client's own logger writes past ours, and only what its errors say as well.
@@ -89,18 +85,13 @@ type Store struct {
 }
 
 // Open connects and refuses a server that cannot serve: older than 7.0, one that evicts
-// keys, or a cluster without partitions.
+// keys, a cluster without partitions, and keys of another number of partitions.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	const op = "redisstore.Open"
 	o = o.withDefaults()
 	s := &Store{keys: keys{o.Partitions}, lockTTL: o.LockTTL}
-	cluster, err := s.inspect(ctx, o)
+	o, cluster, err := s.inspect(ctx, o)
 	if err != nil {
 		return nil, err
-	}
-	if cluster && o.Partitions == 0 {
-		return nil, &seckill.Error{Op: op, Code: seckill.Invalid,
-			Err: errors.New("this Redis is a cluster: set SECKILL_PARTITIONS to the number of partitions, for example 16; every program needs the same number")}
 	}
 	s.db = behave(redis.NewUniversalClient(s.options(o, cluster, o.PoolSize)))
 	s.reader = behave(redis.NewUniversalClient(s.options(o, cluster, max(1, o.Partitions)+2)))
@@ -127,40 +118,6 @@ func (s *Store) options(o Options, cluster bool, pool int) *redis.UniversalOptio
 		u.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return u
-}
-
-// inspect asks one server what it is.
-func (s *Store) inspect(ctx context.Context, o Options) (cluster bool, err error) {
-	const op = "redisstore.Open"
-	u := s.options(o, len(o.Addrs) > 1 && o.Master == "", 1)
-	u.OnConnect = nil // whether it can be met is what is asked
-	probe := redis.NewUniversalClient(u)
-	defer func() { err = errors.Join(err, probe.Close()) }()
-	if err := probe.Ping(ctx).Err(); err != nil {
-		return false, fault(op, err)
-	}
-	text, err := probe.Info(ctx).Result()
-	if err != nil {
-		return false, fault(op, err)
-	}
-	if err := unfit(text); err != nil {
-		return false, &seckill.Error{Op: op, Code: seckill.Invalid, Err: err}
-	}
-	s.forgets = forgets(ctx, probe, text)
-	return infoField(text, "cluster_enabled") == "1" || (len(o.Addrs) > 1 && o.Master == ""), nil
-}
-
-// unfit says why the server that describes itself so cannot serve. What it does not tell, as
-// one that is not quite a Redis may not, counts as good.
-func unfit(text string) error {
-	version, policy := infoField(text, "redis_version"), infoField(text, "maxmemory_policy")
-	if major, _ := strconv.Atoi(strings.SplitN(version, ".", 2)[0]); version != "" && major < 7 {
-		return fmt.Errorf("this Redis is %s: 7.0 is the oldest that tells which pending entries were lost", version)
-	}
-	if policy != "" && policy != "noeviction" {
-		return fmt.Errorf("this Redis drops keys when its memory is full, and orders with them: its maxmemory-policy is %s and has to be noeviction", policy)
-	}
-	return nil
 }
 
 func infoField(text, name string) string {
