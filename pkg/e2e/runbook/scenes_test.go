@@ -1,0 +1,132 @@
+package runbook
+
+import (
+	"context"
+	"syscall"
+
+	"github.com/stretchr/testify/require"
+)
+
+// step makes the state that a block is for. Blocks after it find what it and they have left.
+type step func(s *stack)
+
+// scenes are the steps of each section, one before each of its first blocks; nil: as it is.
+var scenes = map[string][]step{
+	"runbook":             nil,
+	"before-a-sale":       nil,
+	"during-a-sale":       {func(s *stack) { s.buy(5) }},
+	"after-a-sale":        {(*stack).drained},
+	"reading-the-stream":  {abandoned},
+	"slow-redis":          {slowed},
+	"stuck-orders":        {abandoned, (*stack).thaw, hung, (*stack).thaw},
+	"dead-letters":        {nonsense},
+	"redis-lost":          {crashed, emptied},
+	"redis-at-risk":       {full},
+	"database-slow":       {blocked, nil, down, up},
+	"hot-voucher":         {func(s *stack) { s.buy(5) }},
+	"wrong-stock":         {meddled},
+	"lost-orders":         {forgotten},
+	"slow-answers":        nil,
+	"refusals-and-errors": nil,
+	"roll-back":           {newer},
+}
+
+// abandoned: a worker read three orders and is gone; others wait, for the other workers hang.
+// The first may be stored, or be on their way to one: freezing takes a moment.
+func abandoned(s *stack) {
+	s.freeze()
+	s.buy(10)
+	s.typed([]any{"XREADGROUP", "GROUP", "seckillGroup", "shop-7-4711-0123456789abcdef", "COUNT", "3", "STREAMS", "seckill:stream", ">"})
+}
+
+// hung: one of two workers does nothing any more.
+func hung(s *stack) {
+	require.NoError(s, s.workers[0].Signal(syscall.SIGSTOP))
+}
+
+// slowed: somebody's script takes its time, and somebody else watches.
+func slowed(s *stack) {
+	s.thaw()
+	s.drained()
+	watcher := s.server.Client()
+	s.Cleanup(func() { _ = watcher.Close() })
+	ctx, cancel := context.WithCancel(s.Context())
+	s.Cleanup(cancel)
+	monitor := watcher.Conn()
+	require.NoError(s, monitor.Do(ctx, "MONITOR").Err())
+	s.typed(
+		[]any{"CONFIG", "SET", "latency-monitor-threshold", "10"},
+		[]any{"EVAL", "local t = redis.call('TIME'); repeat local n = redis.call('TIME') until (n[1] - t[1]) * 1e6 + n[2] - t[2] > 30000; return 1", "0"},
+	)
+}
+
+// nonsense: messages that can never be stored, of a buyer who is known, and of none.
+func nonsense(s *stack) {
+	s.typed(
+		[]any{"XADD", "seckill:stream", "*", "id", "none", "userId", "4711", "voucherId", s.voucher},
+		[]any{"XADD", "seckill:stream", "*", "id", "none", "userId", "nobody", "voucherId", s.voucher},
+	)
+	s.eventually("both are buried", func() bool { return s.redis.XLen(s.Context(), "seckill:dead").Val() == 2 })
+}
+
+// crashed: Redis died, and came back with its file.
+func crashed(s *stack) {
+	s.buy(3)
+	s.drained()
+	require.NoError(s, s.server.Kill())
+	require.NoError(s, s.server.Restart())
+}
+
+// emptied: Redis came back with nothing.
+func emptied(s *stack) { s.typed([]any{"FLUSHALL"}) }
+
+// full: Redis may take no more memory than it has.
+func full(s *stack) { s.typed([]any{"CONFIG", "SET", "maxmemory", "1mb"}) }
+
+// blocked: somebody's transaction holds the voucher's row.
+func blocked(s *stack) {
+	tx, err := s.database().BeginTx(s.Context(), nil)
+	require.NoError(s, err)
+	s.Cleanup(func() { _ = tx.Rollback() })
+	_, err = tx.ExecContext(s.Context(), "UPDATE seckill_voucher SET title = 'Mine' WHERE id = ?", s.voucher)
+	require.NoError(s, err)
+	s.buy(5)
+	s.eventually("a worker waits for the row", func() bool {
+		var waiting int
+		err := s.sql.Admin().QueryRowContext(s.Context(), "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").Scan(&waiting)
+		return err == nil && waiting > 0
+	})
+}
+
+func down(s *stack) {
+	require.NoError(s, s.sql.Kill())
+	s.buy(5)
+}
+
+func up(s *stack) { require.NoError(s, s.sql.Restart()) }
+
+// meddled: somebody took a user's ticket and gave stock away by hand.
+func meddled(s *stack) {
+	s.drained()
+	s.typed([]any{"HDEL", "seckill:ticket:" + s.voucher, "1"}, []any{"INCRBY", "seckill:stock:" + s.voucher, "3"})
+}
+
+// forgotten: Redis lost accepted orders that no worker had read.
+func forgotten(s *stack) {
+	s.freeze()
+	orders := s.buy(5) // the first of them are on their way to a worker
+	s.typed([]any{"FLUSHALL"})
+	s.thaw()
+	s.hold(orders[len(orders)-1])
+}
+
+// newer: a later release has changed the tables already.
+func newer(s *stack) {
+	for _, statement := range []string{
+		"ALTER TABLE voucher_order ADD COLUMN note VARCHAR(10)",
+		"INSERT INTO seckill_schema (version_id, is_applied) VALUES (99, 1)",
+	} {
+		_, err := s.database().ExecContext(s.Context(), statement)
+		require.NoError(s, err)
+	}
+}
