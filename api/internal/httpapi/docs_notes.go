@@ -130,7 +130,7 @@ var notes = map[string]note{
 		tag:   "Orders",
 		text:  "The order by which the caller holds a unit of the voucher, from the moment it was accepted. One that was cancelled or rejected holds none: 404.",
 		good:  map[int]told{200: {text: "The order as it is now", body: exampleCreated}},
-		codes: []seckill.Code{seckill.OrderNotFound},
+		codes: []seckill.Code{seckill.OrderNotFound, seckill.NotReady},
 	},
 	"cancelOrder": {
 		tag: "Orders",

@@ -38,6 +38,7 @@ type shop struct {
 	order    func(id seckill.OrderID) (seckill.Order, error)
 	rows     []seckill.Order // of SQL, for what asks for more than one
 	looked   func()          // after Rows has looked
+	torn     bool            // tickets are missing
 	voucher  func(id seckill.VoucherID) (seckill.Voucher, error)
 	vouchers func(after seckill.VoucherID, limit int) ([]seckill.Voucher, error)
 	create   func(v seckill.Voucher, key string) (seckill.Voucher, bool, error)
@@ -61,6 +62,8 @@ func (s *shop) Tickets(_ context.Context, u seckill.UserID, vs []seckill.Voucher
 	}
 	return s.tickets(u, vs)
 }
+
+func (s *shop) Intact(context.Context, []seckill.VoucherID) (bool, error) { return !s.torn, nil }
 
 func (s *shop) Left(_ context.Context, vs []seckill.VoucherID) (map[seckill.VoucherID]int64, error) {
 	if s.left == nil {

@@ -131,7 +131,7 @@ func (a *API) getOrderOfVoucher(ctx context.Context, in *orderOfVoucherInput) (*
 	}
 	id, ok := held[v]
 	if !ok {
-		return nil, seckill.OrderNotFound
+		return nil, a.ticketless(ctx, v)
 	}
 	row, err := a.orders.Order(ctx, id)
 	switch {
@@ -144,4 +144,17 @@ func (a *API) getOrderOfVoucher(ctx context.Context, in *orderOfVoucherInput) (*
 	default: // stored since
 		return &orderOutput{Body: viewOrder(row)}, nil
 	}
+}
+
+// ticketless says why there is no ticket: the user holds none, or tickets were lost, and a
+// sync that is asked for makes them again.
+func (a *API) ticketless(ctx context.Context, v seckill.VoucherID) error {
+	intact, err := a.sale.Intact(ctx, []seckill.VoucherID{v})
+	if err == nil && !intact {
+		err = a.notReady(ctx, v)
+	}
+	if err == nil || errors.Is(err, seckill.VoucherNotFound) || errors.Is(err, seckill.Ended) {
+		return seckill.OrderNotFound
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -103,6 +104,8 @@ func TestGetOrderOfVoucher(t *testing.T) {
 		return nil, down
 	}
 	holds := tickets(map[seckill.VoucherID]seckill.OrderID{1001: 7})
+	over := onSale(1001)
+	over.End = noon.Add(-8 * 24 * time.Hour)
 	for name, c := range map[string]struct {
 		shop shop
 		want string // the status of order 7, or a code
@@ -117,6 +120,9 @@ func TestGetOrderOfVoucher(t *testing.T) {
 		"a row of another voucher":              {shop{rows: []seckill.Order{row(7, 42, 1002, seckill.Created)}}, "ORDER_NOT_FOUND"},
 		"nothing":                               {shop{}, "ORDER_NOT_FOUND"},
 		"no row, while Redis is down":           {shop{tickets: noTickets}, "UNAVAILABLE"},
+		"no ticket, as tickets were lost":       {shop{torn: true, voucher: found}, "NOT_READY"},
+		"keys that went after a sale":           {shop{torn: true, voucher: func(seckill.VoucherID) (seckill.Voucher, error) { return over, nil }}, "ORDER_NOT_FOUND"},
+		"no such voucher":                       {shop{torn: true}, "ORDER_NOT_FOUND"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := c.shop.open(t).do("GET", "/api/v1/vouchers/1001/order", "", as(t, 42, auth.NoRole)...)

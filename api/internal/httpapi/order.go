@@ -13,6 +13,7 @@ import (
 // tickets tells which orders a user holds in Redis; see redisstore.Tickets.
 type tickets interface {
 	Tickets(ctx context.Context, u seckill.UserID, vs []seckill.VoucherID) (map[seckill.VoucherID]seckill.OrderID, error)
+	Intact(ctx context.Context, vs []seckill.VoucherID) (bool, error)
 }
 
 // orders reads order rows; see sqlstore.
@@ -96,11 +97,30 @@ func (a *API) known(ctx context.Context, id seckill.OrderID) (*orderOutput, erro
 	if err != nil {
 		return nil, err
 	}
-	younger := slices.DeleteFunc(all, func(v seckill.VoucherID) bool { return slices.Contains(sales, v) })
-	if len(younger) == 0 {
+	younger := slices.DeleteFunc(slices.Clone(all), func(v seckill.VoucherID) bool { return slices.Contains(sales, v) })
+	if len(younger) > 0 {
+		if found, err = a.find(ctx, who, id, younger); !errors.Is(err, seckill.OrderNotFound) {
+			return found, err
+		}
+	}
+	return a.findTicketless(ctx, who, id, all)
+}
+
+// findTicketless looks into the streams where tickets are missing, until a sync has made
+// them again. Where they are not, nothing else can have the order.
+func (a *API) findTicketless(ctx context.Context, who auth.Caller, id seckill.OrderID, sales []seckill.VoucherID) (*orderOutput, error) {
+	intact, err := a.sale.Intact(ctx, sales)
+	if err != nil {
+		return nil, err
+	}
+	if intact {
 		return nil, seckill.OrderNotFound
 	}
-	return a.find(ctx, who, id, younger)
+	found, err := a.findQueued(ctx, id)
+	if err == nil && found.Body.UserID != who.User {
+		return nil, seckill.OrderNotFound
+	}
+	return found, err
 }
 
 // find looks for an order in the tickets of some sales, then in SQL. A row says more than

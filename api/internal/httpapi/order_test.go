@@ -79,6 +79,10 @@ func TestGetOrder(t *testing.T) {
 		"another user's ticket is not found":     {shop{vouchers: sale, tickets: holding(42, 1001, largest)}, 7, "", "", seckill.OrderNotFound},
 		"a ticket of another order of mine":      {shop{vouchers: sale, tickets: holding(42, 1001, 5)}, 42, "", "", seckill.OrderNotFound},
 		"nothing anywhere":                       {shop{}, 42, "", "", seckill.OrderNotFound},
+		"no ticket, as tickets were lost":        {shop{vouchers: sale, torn: true, life: lifeFake{queued: waitsFor(42)}}, 42, "", queuedBody, ""},
+		"another's, as tickets were lost":        {shop{vouchers: sale, torn: true, life: lifeFake{queued: waitsFor(7)}}, 42, "", "", seckill.OrderNotFound},
+		"nothing, though tickets were lost":      {shop{vouchers: sale, torn: true}, 42, "", "", seckill.OrderNotFound},
+		"no look at what waits, if none is lost": {shop{vouchers: sale, life: lifeFake{queued: waitsFor(42)}}, 42, "", "", seckill.OrderNotFound},
 		"no row, while Redis is down":            {shop{vouchers: sale, tickets: noTickets}, 42, "", "", seckill.Unavailable},
 		"a ticket, while SQL is down: not known": {shop{vouchers: sale, tickets: holding(42, 1001, largest), order: noRows}, 42, "", "", seckill.Unavailable},
 		"the list of sales cannot be read":       {shop{vouchers: func(seckill.VoucherID, int) ([]seckill.Voucher, error) { return nil, down }}, 42, "", "", seckill.Unavailable},
@@ -96,6 +100,12 @@ func TestGetOrder(t *testing.T) {
 				requireCode(t, w, http.StatusServiceUnavailable, c.code)
 			}
 		})
+	}
+}
+
+func waitsFor(u seckill.UserID) func(seckill.OrderID) (seckill.Order, error) {
+	return func(id seckill.OrderID) (seckill.Order, error) {
+		return seckill.Order{ID: id, User: u, Voucher: 1001, Status: seckill.Queued}, nil
 	}
 }
 

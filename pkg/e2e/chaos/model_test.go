@@ -37,7 +37,7 @@ func (h holding) of(order string) holding { return holding{order, "live", late{b
 type fate struct {
 	rows    map[string]row
 	forgets bool
-	blind   bool // what says that an order waits was deleted
+	blind   bool // both that say that an order waits were deleted
 }
 
 func (f fate) mayDie(order string) bool {
@@ -222,7 +222,7 @@ func history(deeds []deed, f fate) (ops []porcupine.Operation) {
 // histories holds what each user was told to a shop that does one thing after the other.
 func (c *crowd) histories(deeds []deed, p picture) (found []finding) {
 	const limit = 5 * time.Second
-	f := fate{p.rows, c.w.plan.forgets, c.w.plan.has("drop-tickets") || c.w.plan.has("drop-stream")}
+	f := fate{p.rows, c.w.plan.forgets, c.w.plan.has("drop-tickets") && c.w.plan.has("drop-stream")}
 	by := map[int64][]deed{}
 	for _, d := range deeds {
 		by[d.user] = append(by[d.user], d)
