@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	pace   = 30 * time.Millisecond // between two buyers of a voucher
-	again  = 50 * time.Millisecond // before a buyer asks once more
-	scarce = 12                    // units of a voucher that sells out
-	plenty = 1_000_000             // units of one that never does
+	pace    = 30 * time.Millisecond // between two buyers in a line
+	again   = 50 * time.Millisecond // before a buyer asks once more
+	abreast = 2                     // buyers of a voucher at a time
+	scarce  = 3                     // units of a voucher that sells out
+	plenty  = 1_000_000             // units of one that never does
 )
 
 // promise is an order that a buyer was told of, and what it became by what they were told.
@@ -28,10 +29,12 @@ type promise struct {
 	became               seckill.Status // "": they did not ask for more
 }
 
-// acceptance is when somebody was promised an order of a partition.
+// acceptance is when somebody was promised an order of a partition, and how long they had
+// asked for it.
 type acceptance struct {
 	at        time.Time
 	partition int
+	waited    time.Duration
 }
 
 // crowd is everybody who buys, and what they were told.
@@ -49,12 +52,12 @@ type crowd struct {
 	slowest  time.Duration  // answer
 }
 
-// come lets buyers come until ctx ends, one after the other for each voucher: where a voucher
-// cannot be sold, only those who want it wait.
+// come lets buyers come until ctx ends, some at a time for each voucher: where one cannot be
+// sold, only those who want it wait.
 func (c *crowd) come(ctx context.Context, vouchers []voucher, seed uint64) {
 	var all sync.WaitGroup
-	for i, v := range vouchers {
-		l := &line{crowd: c, voucher: v, r: rand.New(rand.NewPCG(seed, uint64(i)))}
+	for i := range abreast * len(vouchers) {
+		l := &line{crowd: c, voucher: vouchers[i/abreast], r: rand.New(rand.NewPCG(seed, uint64(i)))}
 		all.Go(func() {
 			for ctx.Err() == nil {
 				l.next(ctx)
@@ -65,7 +68,7 @@ func (c *crowd) come(ctx context.Context, vouchers []voucher, seed uint64) {
 	all.Wait()
 }
 
-// line is those who want one voucher.
+// line is some of those who want one voucher, one after the other.
 type line struct {
 	*crowd
 	voucher voucher
@@ -103,12 +106,12 @@ func (l *line) next(ctx context.Context) {
 // buy insists until there is an answer. False: there is no unit, or the time is over.
 func (l *line) buy(ctx context.Context, user int64) (p promise, ok bool) {
 	q := caller.Question{Method: http.MethodPost, Path: "/vouchers/" + l.voucher.id + "/orders", User: user}
-	for ; ctx.Err() == nil; pause(ctx, again) {
+	for began := time.Now(); ctx.Err() == nil; pause(ctx, again) {
 		a, answered := l.ask(ctx, q)
 		switch {
 		case !answered || a.Later():
 		case a.HTTP == http.StatusAccepted || a.HTTP == http.StatusOK:
-			return l.promised(user, a), true
+			return l.promised(user, a, began), true
 		case a.Code == string(seckill.SoldOut) && l.voucher.units != plenty:
 			return p, false
 		default:
@@ -164,13 +167,13 @@ func (l *line) ask(ctx context.Context, q caller.Question) (a caller.Answer, ans
 	return a, err == nil
 }
 
-func (l *line) promised(user int64, a caller.Answer) promise {
+func (l *line) promised(user int64, a caller.Answer, began time.Time) promise {
 	p := promise{user: user, voucher: l.voucher.id, id: a.OrderID, receipt: a.Receipt}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.HTTP == http.StatusAccepted {
 		l.promises[p.id] = p
-		l.accepted = append(l.accepted, acceptance{time.Now(), l.partitionOf(p.voucher)})
+		l.accepted = append(l.accepted, acceptance{time.Now(), l.partitionOf(p.voucher), time.Since(began)})
 	}
 	return p
 }

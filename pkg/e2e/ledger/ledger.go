@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/openseckill/seckill/pkg/e2e/caller"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -122,6 +123,26 @@ func (l *Ledger) fromRedis(ctx context.Context, voucher string, p *Picture) erro
 		p.Unread += g.Pending
 	}
 	return nil
+}
+
+// Rest waits until nothing is under way and the books of a voucher hold to the law; its error
+// says what does not.
+func (l *Ledger) Rest(ctx context.Context, voucher string) (p Picture, err error) {
+	err = caller.Until(ctx, func() (bool, error) {
+		now, err := l.Read(ctx, voucher)
+		if err != nil {
+			return false, err
+		}
+		p = now
+		for _, f := range p.Faults() {
+			err = errors.Join(err, errors.New(f.Text))
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		err = fmt.Errorf("voucher %s: %w", voucher, err)
+	}
+	return p, err
 }
 
 // Fault is something that must not be, and whom it is about as far as that is known.
