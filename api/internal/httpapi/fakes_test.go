@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/openseckill/seckill/api/internal/auth"
 	"github.com/openseckill/seckill/api/internal/httpapi"
@@ -44,6 +45,7 @@ type shop struct {
 	create   func(v seckill.Voucher, key string) (seckill.Voucher, bool, error)
 	sync     func(ctx context.Context, v seckill.VoucherID) error
 	receipts []byte // secret of the receipts; empty: there are none
+	tracer   trace.Tracer
 	recover  func(o seckill.Order) (seckill.Order, error)
 	life     lifeFake
 }
@@ -175,7 +177,7 @@ func (s *shop) openWith(t testing.TB, c *clock, origins []string) *rig {
 	r.api = httpapi.New(httpapi.Deps{
 		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s, Deeds: s, IDs: s, Life: s, Giver: s,
 		Meter: r.meter, Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
-		CORSOrigins: origins, ReceiptSecret: s.receipts,
+		CORSOrigins: origins, ReceiptSecret: s.receipts, Tracer: s.tracer,
 	})
 	t.Cleanup(r.api.Close)
 	return r
