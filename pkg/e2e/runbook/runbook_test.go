@@ -16,6 +16,7 @@ var anchors = []string{
 }
 
 func TestRunbook(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	sections, err := read(string(text))

@@ -36,7 +36,7 @@ var scenes = map[string][]step{
 func abandoned(s *stack) {
 	s.freeze()
 	s.buy(10)
-	s.typed([]any{"XREADGROUP", "GROUP", "seckillGroup", "shop-7-4711-0123456789abcdef", "COUNT", "3", "STREAMS", "seckill:stream", ">"})
+	s.abandon(3)
 }
 
 // hung: one of two workers does nothing any more.

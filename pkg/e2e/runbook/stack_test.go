@@ -87,10 +87,19 @@ func (s *stack) start(args ...string) *process.Process {
 // the status.
 func (s *stack) call(method, path, token, body string, answer any) int {
 	s.Helper()
+	return s.callWith("", method, path, token, body, answer)
+}
+
+// callWith is call with the receipt of an order.
+func (s *stack) callWith(receipt, method, path, token, body string, answer any) int {
+	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), method, "http://"+s.api.HTTP+path, strings.NewReader(body))
 	require.NoError(s, err)
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
+	if receipt != "" {
+		r.Header.Set("Seckill-Receipt", receipt)
+	}
 	resp, err := http.DefaultClient.Do(r)
 	require.NoError(s, err)
 	defer resp.Body.Close()

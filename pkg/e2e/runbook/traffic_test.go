@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/openseckill/seckill/api/app"
@@ -60,6 +61,17 @@ func (s *stack) waiting() int64 { return s.redis.XLen(s.Context(), "seckill:stre
 func (s *stack) drained() {
 	s.Helper()
 	s.eventually("the stream is empty", func() bool { return s.waiting() == 0 })
+}
+
+// abandon reads n orders as a worker that is gone, and returns the entry of the first.
+func (s *stack) abandon(n int) (entry string) {
+	s.Helper()
+	read, err := s.redis.XReadGroup(s.Context(), &redis.XReadGroupArgs{
+		Group: "seckillGroup", Consumer: "shop-7-4711-0123456789abcdef", Streams: []string{"seckill:stream", ">"}, Count: int64(n),
+	}).Result()
+	require.NoError(s, err)
+	require.Len(s, read[0].Messages, n)
+	return read[0].Messages[0].ID
 }
 
 // freeze stops processes in their tracks, as a machine that hangs does, until thaw.
