@@ -91,8 +91,7 @@ var (
 	matching  = regexp.MustCompile(`(\w+)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"`)
 )
 
-// selectors reads those of an expression. Our label values hold no "}" but in the patterns
-// of routes, which no rule asks for.
+// selectors reads those of an expression. No label value of ours has a "}" in it.
 func selectors(expr string) (all []selector) {
 	for _, m := range selection.FindAllStringSubmatch(expr, -1) {
 		s := selector{name: m[1]}
