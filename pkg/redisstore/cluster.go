@@ -77,3 +77,10 @@ func (l lookout) note(ctx context.Context, err error) {
 		l.cluster.ReloadState(ctx) // in its own time, however often it is asked for
 	}
 }
+
+// lookAround asks who serves what, where that is a question.
+func (s *Store) lookAround(ctx context.Context) {
+	if cluster, ok := s.db.(*redis.ClusterClient); ok {
+		cluster.ReloadState(ctx)
+	}
+}

@@ -16,7 +16,12 @@ import (
 // read was settled before an older one, or after entries were deleted that nobody had read.
 func (s *Store) StreamInfo(ctx context.Context, p int) (info seckill.StreamInfo, err error) {
 	const op = "redisstore.StreamInfo"
-	key, pipe := s.keys.stream(p), s.db.Pipeline()
+	key := s.keys.stream(p)
+	node, err := s.nodeOf(ctx, key) // whose clock made the ids of the entries
+	if err != nil {
+		return info, fault(op, err)
+	}
+	pipe := node.Pipeline()
 	length, groups := pipe.XLen(ctx, key), pipe.XInfoGroups(ctx, key)
 	consumers, first := pipe.XInfoConsumers(ctx, key, group), pipe.XRangeN(ctx, key, "-", "+", 1)
 	now, dead := pipe.Time(ctx), pipe.XLen(ctx, s.keys.dead(p))

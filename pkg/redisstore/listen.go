@@ -37,6 +37,7 @@ func (s *Store) Listen(ctx context.Context, news News) {
 		case <-gap.C:
 			s.listen(ctx, news)
 			news.Live(false)
+			s.lookAround(ctx)
 			gap.Reset(listenGap)
 		case <-ctx.Done():
 			return

@@ -75,6 +75,7 @@ func TestMeetRefusesOtherPartitions(t *testing.T) {
 }
 
 func TestOpenCluster(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.NewCluster(t, 1, redistest.Options{})
 	for _, row := range []struct {
 		name string

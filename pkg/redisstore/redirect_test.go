@@ -43,6 +43,7 @@ func resync(t *testing.T, s *Store, v seckill.Voucher) {
 }
 
 func TestAdmitWhileTheSlotMoves(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.NewCluster(t, 0, redistest.Options{})
 	s := openAt(t, Options{Addrs: cluster.Addrs(), Partitions: 4})
 	v := sell(t, s, voucher, 100)
@@ -81,6 +82,7 @@ func TestAdmitWhileTheSlotMoves(t *testing.T) {
 // What a replica held when its master died is there, and the sale goes on as soon as it is
 // the master: the client does not wait to be told.
 func TestAdmitOverAFailover(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.NewCluster(t, 1, redistest.Options{})
 	s := openAt(t, Options{Addrs: cluster.Addrs()[:1], Partitions: 4, WaitReplicas: 1})
 	v := sell(t, s, voucher, 10)
@@ -128,6 +130,7 @@ func (h eofAfter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // The client of a cluster would read again by itself, and nobody would know of the entries
 // that the first read was given.
 func TestReadOnAClusterRunsOnce(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.NewCluster(t, 0, redistest.Options{})
 	s := openAt(t, Options{Addrs: cluster.Addrs(), Partitions: 1})
 	sell(t, s, voucher, 10)
@@ -146,4 +149,32 @@ func TestReadOnAClusterRunsOnce(t *testing.T) {
 	ds, _, _, err := s.ReadOwn(t.Context(), 0, "a", "0", 10)
 	require.NoError(t, err)
 	require.Len(t, ds, 1)
+}
+
+// The one who listens is told by whoever is the master afterwards.
+func TestListenOverAFailover(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.NewCluster(t, 1, redistest.Options{})
+	s := openAt(t, Options{Addrs: cluster.Addrs(), Partitions: 4})
+	h := listenTo(t, s)
+	_, err := cluster.Failover(t.Context(), settled)
+	require.NoError(t, err)
+	await(t, h.broken)
+	await(t, h.resumed)
+	await(t, h.resumed)
+	require.NoError(t, s.Announce(t.Context(), []seckill.OrderID{7}))
+	require.Equal(t, []seckill.OrderID{7}, await(t, h.settled))
+}
+
+// One sentinel of several may be away, and the master may change.
+func TestSentinels(t *testing.T) {
+	t.Parallel()
+	watched := redistest.NewWatched(t, 1, redistest.Options{})
+	s := openAt(t, Options{Addrs: append([]string{"127.0.0.1:1"}, watched.Sentinels...), Master: redistest.MasterName})
+	v := sell(t, s, voucher, 10)
+	admit(t, s, order(1, 1))
+	require.NoError(t, watched.Failover(t.Context()))
+	require.Eventually(t, func() bool { return errors.Is(admitWithin(t, s, order(2, 2), 5*time.Second), seckill.NotReady) }, 20*time.Second, 10*time.Millisecond)
+	resync(t, s, v)
+	admit(t, s, order(2, 2))
 }

@@ -17,6 +17,10 @@ import (
 // connection is given up after it.
 const answerSlack = 2 * time.Second
 
+// announceMax is how long a worker goes on trying to tell what it has done: nobody's order
+// depends on it.
+const announceMax = 500 * time.Millisecond
+
 // Read waits up to block for entries of partition p that no consumer has got yet, and
 // returns up to count of them; none when the time is up. A stream or group that is missing
 // is made, from the first entry on: what was accepted before it counts. It returns within
@@ -216,5 +220,17 @@ func (s *Store) Announce(ctx context.Context, ids []seckill.OrderID) error {
 		}
 		text = append(text, id.String()...)
 	}
-	return fault("redisstore.Announce", s.db.Publish(ctx, settled, text).Err())
+	// Any master of a cluster passes a message on. They take turns, so the second try goes to
+	// another one than the first, which may be away.
+	err := s.publish(ctx, text)
+	if err != nil && ctx.Err() == nil {
+		err = s.publish(ctx, text)
+	}
+	return fault("redisstore.Announce", err)
+}
+
+func (s *Store) publish(ctx context.Context, text []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, announceMax)
+	defer cancel()
+	return s.db.Publish(ctx, settled, text).Err()
 }

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/openseckill/seckill/pkg/redistest"
 	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/pkg/sqltest"
+	"github.com/openseckill/seckill/worker/app"
 )
 
 // TestLostGroup is C1: whatever is taken away under a blocked reader, the next order is
@@ -136,6 +138,22 @@ func TestPartitions(t *testing.T) {
 			return err == nil && r.AtRest() && r.SQL.Live() == 10
 		}))
 	}
+}
+
+// TestFloodInOnePartition lets an order of another partition pass by a crowd that came first.
+func TestFloodInOnePartition(t *testing.T) {
+	t.Parallel()
+	const crowd, partitions = 2000, 16
+	s := newStageOn(t, redistest.New(t), sqltest.New(t), partitions, crowd)
+	s.buyAtOnce(crowd)
+	flooded := int(int64(s.voucher) % partitions)
+	s.create(1)
+	lone := s.buy(1)[0]
+	s.run(app.Deps{Redis: s.redis, SQL: s.sql, Log: slog.New(slog.DiscardHandler), Options: app.Options{Consumer: "w1", BatchMax: 5}})
+	s.awaitStatus(lone, seckill.Created, "")
+	info, err := s.redis.StreamInfo(t.Context(), flooded)
+	require.NoError(t, err)
+	require.Greater(t, info.Length, int64(crowd/2))
 }
 
 // TestIDs is B3 from the stream to the row: ids beyond 2^53 come through digit for digit.
