@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests run on, where it is missing: redis-server, mariadbd, a C compiler for
-# the race detector, and Node.js for what clients in JavaScript make of the answers. It starts
-# nothing and needs nothing to be stopped.
+# the race detector, and Node.js for what clients in JavaScript make of the answers; with the
+# word prometheus also that, for the tests of the alerts. It starts nothing and needs nothing
+# to be stopped.
 set -euo pipefail
 
 # Debian keeps servers where a user's PATH does not look.
@@ -14,6 +15,9 @@ have redis-server || missing+=(redis)
 have mariadbd || have mysqld || missing+=(mariadb)
 have cc || have gcc || have clang || missing+=(cc)
 have node && have npm || missing+=(node)
+case " $* " in
+  *" prometheus "*) have prometheus && have promtool || missing+=(prometheus) ;;
+esac
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 as_root() {
@@ -34,20 +38,33 @@ names() {
       "apt mariadb") echo mariadb-server ;;
       "apt cc") echo gcc libc6-dev ;;
       "apt node") echo nodejs npm ;;
+      "apt prometheus") echo prometheus prometheus-node-exporter- ;; # without what it recommends
       "dnf redis") echo redis ;;
       "dnf mariadb") echo mariadb-server ;;
       "dnf cc") echo gcc ;;
       "dnf node") echo nodejs npm ;;
+      "dnf prometheus") echo golang-github-prometheus ;;
       "brew redis") echo redis ;;
       "brew mariadb") echo mariadb ;;
       "brew node") echo node ;;
+      "brew prometheus") echo prometheus ;;
       "brew cc") echo gcc ;;
     esac
   done
 }
 
+# Debian starts a server when it installs one, unless a policy says no.
+policy=/usr/sbin/policy-rc.d
+keep_stopped() {
+  [ -e "$policy" ] && return
+  trap 'as_root rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+  as_root chmod +x "$policy"
+}
+
 echo "servers: installing ${missing[*]}"
 if have apt-get; then
+  keep_stopped
   as_root apt-get update -qq
   # shellcheck disable=SC2046 # several names
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(names apt) >/dev/null
@@ -58,6 +75,6 @@ elif have brew; then
   # shellcheck disable=SC2046
   brew install --quiet $(names brew)
 else
-  echo "servers: install these by hand: ${missing[*]} (redis-server 7.0 or later, MariaDB 10.6 or later, a C compiler, Node.js 18 or later with npm)" >&2
+  echo "servers: install these by hand: ${missing[*]} (redis-server 7.0 or later, MariaDB 10.6 or later, a C compiler, Node.js 18 or later with npm, Prometheus 2.42 or later if asked for)" >&2
   exit 1
 fi
