@@ -25,12 +25,13 @@ type task struct {
 	Role    string `json:"role"`
 	Number  int    `json:"number"` // of this child among its row's, from 1
 	DSN     string `json:"dsn"`
-	Redis   string `json:"redis"`
+	Redis   string `json:"redis"` // its address, or those of a cluster with commas
 	Sale    sale   `json:"sale"`
 	Profile string `json:"profile,omitempty"` // where its CPU profile goes
 	Load    *plan  `json:"load,omitempty"`    // what a load asks for
 
-	ClaimIdle time.Duration `json:"claimIdle,omitempty"` // of a worker; 0: its default
+	ClaimIdle  time.Duration `json:"claimIdle,omitempty"` // of a worker; 0: its default
+	Partitions int           `json:"partitions,omitempty"`
 }
 
 // hello is a child's first line, once it is ready.

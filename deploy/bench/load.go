@@ -35,6 +35,16 @@ type plan struct {
 	Asks  int           `json:"asks"`           // of each user, on several connections at once
 	Rate  float64       `json:"rate,omitempty"` // requests a second; 0: each connection asks when it was answered
 	Limit time.Duration `json:"limit"`          // nothing more is asked for then
+
+	Vouchers []seckill.VoucherID `json:"vouchers,omitempty"` // that users want in turn; none: the sale's
+}
+
+// voucher is what the i-th user wants.
+func (p plan) voucher(i int, s sale) seckill.VoucherID {
+	if len(p.Vouchers) == 0 {
+		return s.Voucher
+	}
+	return p.Vouchers[i%len(p.Vouchers)]
 }
 
 // answers are what a load was told.
@@ -87,7 +97,7 @@ func openLoad(ctx context.Context, t task) (role, error) {
 		}
 		l.requests = append(l.requests, fmt.Appendf(nil,
 			"POST /api/v1/vouchers/%s/orders HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Length: 0\r\n\r\n",
-			t.Sale.Voucher, token))
+			l.plan.voucher(i, t.Sale), token))
 	}
 	var d net.Dialer
 	for range min(loadConns, len(l.told)) {

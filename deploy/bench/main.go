@@ -50,9 +50,10 @@ func (s settings) check() error {
 type bench func(ctx context.Context, g *ground, set settings, progress io.Writer) (report, error)
 
 var benches = map[string]bench{
-	"admit":  benchAdmit,
-	"worker": benchWorker,
-	"drain":  benchDrain,
+	"admit":   benchAdmit,
+	"worker":  benchWorker,
+	"drain":   benchDrain,
+	"cluster": benchCluster,
 }
 
 func main() {

@@ -38,11 +38,12 @@ type goal struct {
 
 // report is what a benchmark found.
 type report struct {
-	Title     string  `json:"title"`
-	Rows      []row   `json:"rows,omitempty"`
-	Ways      []line  `json:"ways,omitempty"`               // of selling
-	BareRedis float64 `json:"bareRedisCPUMicros,omitempty"` // what Redis takes for the same commands, bare
-	Goals     []goal  `json:"goals"`
+	Title     string   `json:"title"`
+	Rows      []row    `json:"rows,omitempty"`
+	Ways      []line   `json:"ways,omitempty"`               // of selling
+	BareRedis float64  `json:"bareRedisCPUMicros,omitempty"` // what Redis takes for the same commands, bare
+	Layouts   []spread `json:"layouts,omitempty"`            // of Redis
+	Goals     []goal   `json:"goals"`
 }
 
 // median is the middle figure: one slow round does not count.
@@ -82,9 +83,12 @@ func publish(r report, set settings, out io.Writer, path string) error {
 func printReport(out io.Writer, r report) error {
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tab, "\n%s\n\n", r.Title)
-	if len(r.Ways) > 0 {
+	switch {
+	case len(r.Ways) > 0:
 		printWays(tab, r.Ways)
-	} else {
+	case len(r.Layouts) > 0:
+		printLayouts(tab, r.Layouts)
+	default:
 		printRows(tab, r.Rows)
 	}
 	if r.BareRedis > 0 {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -65,7 +66,7 @@ func (s *server) open(ctx context.Context, t task) (err error) {
 // openAPI puts ours together as the program does it: tokens, request ids, metrics, logs. Only
 // the limit of each user's rate is off, which no buyer here comes near.
 func (s *server) openAPI(ctx context.Context, t task) error {
-	rs, err := redisstore.Open(ctx, redisstore.Options{Addrs: []string{t.Redis}})
+	rs, err := redisstore.Open(ctx, redisstore.Options{Addrs: strings.Split(t.Redis, ","), Partitions: t.Partitions})
 	if err != nil {
 		return err
 	}

@@ -15,32 +15,40 @@ import (
 )
 
 const (
-	clusterMasters = 3
-	clusterSlots   = 16384
-	nodeAnswer     = 2 * time.Second // within which a node that runs says what it knows
+	clusterSlots = 16384
+	nodeAnswer   = 2 * time.Second // within which a node that runs says what it knows
 )
 
-// Cluster is a Redis Cluster of three masters. Its methods are for one goroutine.
+// Cluster is a Redis Cluster. Its methods are for one goroutine.
 type Cluster struct {
-	Nodes []*Server // the three masters at the start, then their replicas in the same order
+	Nodes []*Server // the masters at the start, then their replicas in the same order
 
+	masters int
 	ids     map[*Server]string
 	clients map[*Server]*redis.Client
 }
 
-// NewCluster starts three masters with so many replicas each, all with the same options, and
-// returns when every node serves and every replica follows. A slot whose master is gone does
-// not stop the others; a master is taken for gone after two seconds of silence. All of it
-// ends with the test.
+// NewCluster starts three masters with so many replicas each, all with the same options; see
+// StartCluster. All of it ends with the test.
 func NewCluster(t testing.TB, replicas int, o Options) *Cluster {
 	t.Helper()
-	c := &Cluster{ids: map[*Server]string{}, clients: map[*Server]*redis.Client{}}
+	c, err := StartCluster(t.Context(), 3, replicas, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// StartCluster starts masters with so many replicas each, all with the same options, and
+// returns when every node serves and every replica follows. A slot whose master is gone does
+// not stop the others; a master is taken for gone after two seconds of silence. Close ends it.
+func StartCluster(ctx context.Context, masters, replicas int, o Options) (*Cluster, error) {
+	c := &Cluster{masters: masters, ids: map[*Server]string{}, clients: map[*Server]*redis.Client{}}
 	o.TCP = true
 	o.Args = append([]string{
 		"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no",
 		"--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0",
 	}, o.Args...)
-	c.Nodes = make([]*Server, clusterMasters*(1+replicas))
+	c.Nodes = make([]*Server, masters*(1+replicas))
 	var g errgroup.Group
 	for i := range c.Nodes {
 		g.Go(func() (err error) {
@@ -49,13 +57,16 @@ func NewCluster(t testing.TB, replicas int, o Options) *Cluster {
 		})
 	}
 	err := g.Wait()
-	t.Cleanup(func() { require.NoError(t, c.close()) })
-	require.NoError(t, err)
-	for _, n := range c.Nodes {
-		c.clients[n] = n.ClientOf(t)
+	if err == nil {
+		for _, n := range c.Nodes {
+			c.clients[n] = n.Client()
+		}
+		err = c.join(ctx)
 	}
-	require.NoError(t, c.join(t.Context()))
-	return c
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }
 
 // Addrs are the addresses of all nodes.
@@ -122,8 +133,8 @@ func (c *Cluster) join(ctx context.Context) error {
 		if err := c.clients[n].Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 			return err
 		}
-		if i < clusterMasters {
-			from, to := i*clusterSlots/clusterMasters, (i+1)*clusterSlots/clusterMasters-1
+		if i < c.masters {
+			from, to := i*clusterSlots/c.masters, (i+1)*clusterSlots/c.masters-1
 			err = c.clients[n].ClusterAddSlotsRange(ctx, from, to).Err()
 		}
 		if err != nil {
@@ -133,8 +144,8 @@ func (c *Cluster) join(ctx context.Context) error {
 	if err := c.meet(ctx); err != nil {
 		return err
 	}
-	for i, n := range c.Nodes[clusterMasters:] {
-		if err := c.clients[n].ClusterReplicate(ctx, c.ids[c.Nodes[i%clusterMasters]]).Err(); err != nil {
+	for i, n := range c.Nodes[c.masters:] {
+		if err := c.clients[n].ClusterReplicate(ctx, c.ids[c.Nodes[i%c.masters]]).Err(); err != nil {
 			return err
 		}
 	}
@@ -162,9 +173,9 @@ func (c *Cluster) meet(ctx context.Context) error {
 // serves reports whether a node takes the cluster for complete, its replicas included.
 func (c *Cluster) serves(ctx context.Context, n *Server) bool {
 	state, role := c.clients[n].ClusterInfo(ctx).Val(), c.clients[n].Info(ctx, "replication").Val()
-	replicas := len(c.Nodes)/clusterMasters - 1
-	return strings.Contains(state, "cluster_state:ok") && strings.Contains(state, "cluster_size:3") &&
-		strings.Count(c.clients[n].ClusterNodes(ctx).Val(), "slave") == replicas*clusterMasters &&
+	replicas := len(c.Nodes)/c.masters - 1
+	return strings.Contains(state, "cluster_state:ok") && strings.Contains(state, fmt.Sprintf("cluster_size:%d\r", c.masters)) &&
+		strings.Count(c.clients[n].ClusterNodes(ctx).Val(), "slave") == replicas*c.masters &&
 		(strings.Contains(role, "master_link_status:up") || strings.Count(role, "state=online") == replicas)
 }
 
@@ -212,8 +223,12 @@ func (c *Cluster) await(ctx context.Context, what string, done func(ctx context.
 	return nil
 }
 
-func (c *Cluster) close() error {
+// Close kills all nodes and removes what they wrote.
+func (c *Cluster) Close() error {
 	var errs []error
+	for _, client := range c.clients {
+		errs = append(errs, client.Close())
+	}
 	for _, n := range c.Nodes {
 		if n != nil {
 			errs = append(errs, n.Close())
