@@ -44,7 +44,8 @@ type Picture struct {
 	Left    string
 	Buyers  []string
 	Tickets map[string]string // order by user
-	Queued  int64             // entries in the stream, of all vouchers of its partition
+	Groups  int               // that read the stream
+	Queued  int64             // entries in it, of all vouchers of its partition
 	Unread  int64             // of those, read and not settled
 }
 
@@ -116,9 +117,10 @@ func (l *Ledger) fromRedis(ctx context.Context, voucher string, p *Picture) erro
 	}
 	p.State, p.Left, p.Buyers, p.Tickets, p.Queued = state.Val(), left.Val(), buyers.Val(), tickets.Val(), queued.Val()
 	groups, err := l.Redis.XInfoGroups(ctx, stream).Result()
-	if err != nil {
+	if err != nil && !redis.HasErrorPrefix(err, "no such key") {
 		return err
 	}
+	p.Groups = len(groups)
 	for _, g := range groups {
 		p.Unread += g.Pending
 	}
@@ -206,6 +208,9 @@ func (p Picture) uneven(live int64) (all []Fault) {
 	}
 	if want := strconv.FormatInt(max(0, p.Total-int64(len(p.Buyers))), 10); p.Left != want {
 		add("Redis: stock %q instead of %s, with %d buyers", p.Left, want, len(p.Buyers))
+	}
+	if p.Groups == 0 {
+		add("nobody reads the stream")
 	}
 	if p.Queued != 0 || p.Unread != 0 {
 		add("%d orders wait in the stream, of which %d are read", p.Queued, p.Unread)
