@@ -31,6 +31,7 @@ func root() *cobra.Command {
 		auditCommand(),
 		resetCommand(),
 		deadCommand(),
+		lateCommand(),
 	)
 	return root
 }

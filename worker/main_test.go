@@ -104,6 +104,7 @@ func TestVouchersCommand(t *testing.T) {
 	var report struct{ VoucherID string }
 	require.NoError(t, json.Unmarshal([]byte(out), &report))
 	require.Equal(t, v.ID.String(), report.VoucherID)
+	require.Contains(t, out, `"drift":[]`, "none is a list, too")
 
 	code, out = execute(t.Context(), "__complete", "audit", "--voucher", "")
 	require.Equal(t, 0, code)
@@ -152,7 +153,7 @@ func TestRunWorker(t *testing.T) {
 }
 
 func TestHelpHasExamples(t *testing.T) {
-	for _, args := range [][]string{{}, {"run"}, {"sync"}, {"audit"}, {"reset"}, {"dead", "list"}, {"dead", "replay"}, {"dead", "drop"}} {
+	for _, args := range [][]string{{}, {"run"}, {"sync"}, {"audit"}, {"reset"}, {"late", "list"}, {"dead", "list"}, {"dead", "replay"}, {"dead", "drop"}} {
 		code, out := execute(t.Context(), append(args, "--help")...)
 		require.Equal(t, 0, code)
 		require.Contains(t, out, "Examples:\n", args)

@@ -2,6 +2,7 @@ package books
 
 import (
 	"context"
+	"slices"
 
 	"github.com/openseckill/seckill/pkg/seckill"
 )
@@ -35,6 +36,6 @@ func (b *Books) Audit(ctx context.Context, v seckill.VoucherID) (r seckill.Repor
 	if r.SQL, err = b.sql.Books(ctx, v); err != nil {
 		return r, err
 	}
-	r.Drift = append(r.Uneven(), r.Drift...)
+	r.Drift = slices.Insert(r.Drift, 0, r.Uneven()...) // never nil: in JSON a list is a list
 	return r, nil
 }
