@@ -32,6 +32,7 @@ func TestBench(t *testing.T) {
 	t.Run("worker: every row stores its orders", func(t *testing.T) { testWorker(t, g) })
 	t.Run("drain: the worker's memory is found", func(t *testing.T) { testDrain(t, g) })
 	t.Run("admit: every row sells its orders", func(t *testing.T) { testAdmit(t, g) })
+	t.Run("cluster: every layout sells its orders", func(t *testing.T) { testCluster(t, g) })
 	t.Run("an order that was not stored is an error", func(t *testing.T) { testUnstored(t, g) })
 }
 
@@ -51,6 +52,21 @@ func testDrain(t *testing.T, g *ground) {
 	found, err := benchDrain(t.Context(), g, settings{N: 2000}, io.Discard)
 	require.NoError(t, err)
 	require.Positive(t, found.Rows[0].PeakMB)
+}
+
+func testCluster(t *testing.T, g *ground) {
+	found, err := benchCluster(t.Context(), g, settings{N: 480, Rounds: 1}, io.Discard)
+	require.NoError(t, err)
+	require.Len(t, found.Layouts, 4)
+	for _, s := range found.Layouts {
+		require.Positive(t, s.Accepted, s.Name)
+		require.Positive(t, s.Busiest, s.Name)
+		require.GreaterOrEqual(t, s.RedisCPU, s.Busiest, s.Name)
+		require.Positive(t, s.Depth, s.Name)
+	}
+	var out strings.Builder
+	require.NoError(t, printReport(&out, found))
+	require.Contains(t, out.String(), "cluster, three masters")
 }
 
 func testUnstored(t *testing.T, g *ground) {
