@@ -102,17 +102,17 @@ func (s *sale) ends(users int64, told map[int64]promise, f *found) {
 		if !promised {
 			return s.insist(user)
 		}
-		a, err := s.follow(user, p)
+		a, err := s.caller.Follow(s.t.Context(), user, p.order, p.receipt)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case err != nil:
-		case a.Status == string(seckill.Created):
+		case a.Is(seckill.Created):
 			f.kept++
-		case a.Status == string(seckill.Rejected) && a.Reason == string(seckill.ReasonLost):
+		case a.Is(seckill.Rejected) && a.Reason == string(seckill.ReasonLost):
 			f.lost++
 		default:
-			err = fmt.Errorf("order %s ended as %s", p.order, a.body)
+			err = fmt.Errorf("order %s ended as %s", p.order, a.Body)
 		}
 		return err
 	}))

@@ -3,32 +3,25 @@ package durability
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/openseckill/seckill/api/app"
+	"github.com/openseckill/seckill/pkg/e2e/caller"
+	"github.com/openseckill/seckill/pkg/e2e/ledger"
 	"github.com/openseckill/seckill/pkg/e2e/process"
-	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/pkg/sqltest"
 )
 
 const (
 	secret  = "a secret for durability, of 32 bytes or more"
-	patient = time.Minute // for what takes moments on a machine that is not busy
-	retry   = 50 * time.Millisecond
 	abreast = 32 // buyers at the same time
 )
 
@@ -36,11 +29,9 @@ const (
 type sale struct {
 	t       *testing.T
 	place   *place
-	db      *sql.DB
-	client  *http.Client
-	apis    []*process.Process
+	ledger  *ledger.Ledger
+	caller  *caller.Caller
 	workers []*process.Process
-	asked   atomic.Int64 // requests, which take turns between the apis
 
 	voucher string
 	units   int64
@@ -57,17 +48,18 @@ func newSale(t *testing.T, p *place) *sale {
 	db, err := sql.Open("mysql", dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	transport := &http.Transport{MaxIdleConnsPerHost: abreast}
-	t.Cleanup(transport.CloseIdleConnections)
-	s := &sale{t: t, place: p, db: db, client: &http.Client{Transport: transport, Timeout: patient}}
+	s := &sale{t: t, place: p, ledger: &ledger.Ledger{SQL: db, Redis: p.rdb}}
 	env := slices.Concat(p.env, []string{
 		"SECKILL_MYSQL_DSN=" + dsn, "SECKILL_JWT_SECRET=" + secret, "SECKILL_RATE_PER_USER=0", "SECKILL_LOG_LEVEL=warn",
 		"SECKILL_LOG_FORMAT=text", "SECKILL_CLAIM_IDLE=1s", "SECKILL_LOCK_TTL=500ms", "SECKILL_BATCH_MAX=16",
 	})
+	var apis []string
 	for range 2 {
-		s.apis = append(s.apis, s.start("api", env))
+		apis = append(apis, s.start("api", env).HTTP)
 		s.workers = append(s.workers, s.start("worker", env))
 	}
+	s.caller = caller.New(secret, abreast, caller.Patient, apis...)
+	t.Cleanup(s.caller.Close)
 	return s
 }
 
@@ -81,7 +73,7 @@ func (s *sale) start(program string, env []string) *process.Process {
 			s.t.Logf("%s: %s", program, p.Output())
 		}
 	})
-	ctx, cancel := context.WithTimeout(s.t.Context(), patient)
+	ctx, cancel := context.WithTimeout(s.t.Context(), caller.Patient)
 	defer cancel()
 	require.NoError(s.t, p.Ready(ctx))
 	return p
@@ -90,60 +82,15 @@ func (s *sale) start(program string, env []string) *process.Process {
 // open puts a voucher on sale, which is the sale's from now on.
 func (s *sale) open(units int64) {
 	s.t.Helper()
-	now := time.Now().UTC()
-	body := fmt.Sprintf(`{"title":"a cup","total":%d,"beginsAt":%q,"endsAt":%q}`,
-		units, now.Add(-time.Minute).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))
-	a, err := s.ask(http.MethodPost, "/admin/vouchers", 1, "admin", "", body)
+	voucher, err := s.caller.Sell(s.t.Context(), units)
 	require.NoError(s.t, err)
-	require.Equal(s.t, http.StatusCreated, a.code, a.body)
-	s.voucher, s.units, s.told = a.VoucherID, units, map[int64]promise{}
-}
-
-// answer is an answer of an api.
-type answer struct {
-	code      int
-	body      string
-	OrderID   string `json:"orderId"`
-	VoucherID string `json:"voucherId"`
-	Receipt   string `json:"receipt"`
-	Status    any    `json:"status"` // text of an order, the number of a problem
-	Reason    string `json:"reason"`
-	Code      string `json:"code"`
-}
-
-// ask makes a request of one of the apis; an error means that no answer came.
-func (s *sale) ask(method, path string, user int64, role, receipt, body string) (a answer, err error) {
-	token, err := app.Token([]byte(secret), seckill.UserID(user), role, time.Now(), time.Hour)
-	if err != nil {
-		return a, err
-	}
-	api := s.apis[s.asked.Add(1)%int64(len(s.apis))]
-	r, err := http.NewRequestWithContext(s.t.Context(), method, "http://"+api.HTTP+"/api/v1"+path, strings.NewReader(body))
-	if err != nil {
-		return a, err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/json")
-	if receipt != "" {
-		r.Header.Set("Seckill-Receipt", receipt)
-	}
-	resp, err := s.client.Do(r)
-	if err != nil {
-		return a, err
-	}
-	defer resp.Body.Close()
-	var text json.RawMessage
-	if err := json.NewDecoder(resp.Body).Decode(&text); err != nil {
-		return a, err
-	}
-	a.code, a.body = resp.StatusCode, string(text)
-	return a, json.Unmarshal(text, &a)
+	s.voucher, s.units, s.told = voucher, units, map[int64]promise{}
 }
 
 // buy asks for a unit once, and keeps what was promised.
-func (s *sale) buy(user int64) (a answer, err error) {
-	a, err = s.ask(http.MethodPost, "/vouchers/"+s.voucher+"/orders", user, "", "", "")
-	if err == nil && (a.code == http.StatusAccepted || a.code == http.StatusOK) {
+func (s *sale) buy(user int64) (a caller.Answer, err error) {
+	a, err = s.caller.Buy(s.t.Context(), s.voucher, user)
+	if err == nil && (a.HTTP == http.StatusAccepted || a.HTTP == http.StatusOK) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.told[user] = promise{a.OrderID, a.Receipt}
@@ -181,45 +128,15 @@ type least int64
 // eventually waits until it is so.
 func (s *sale) eventually(is func() bool, what string) {
 	s.t.Helper()
-	require.Eventually(s.t, is, patient, 2*time.Millisecond, what)
-}
-
-// follow asks for an order until it has its end: its row, or why there is none.
-func (s *sale) follow(user int64, p promise) (a answer, err error) {
-	err = s.until(func() (done bool, err error) {
-		a, err = s.ask(http.MethodGet, "/orders/"+p.order+"?wait=1s", user, "", p.receipt, "")
-		return err == nil && a.code == http.StatusOK && a.Status != "queued", err
-	})
-	if err != nil {
-		err = fmt.Errorf("order %s of user %d has no end: %w: %s", p.order, user, err, a.body)
-	}
-	return a, err
+	require.Eventually(s.t, is, caller.Patient, 2*time.Millisecond, what)
 }
 
 // insist asks for a unit until the answer is final.
 func (s *sale) insist(user int64) error {
-	return s.until(func() (bool, error) {
+	return caller.Until(s.t.Context(), func() (bool, error) {
 		a, err := s.buy(user)
-		return err == nil && (a.code < http.StatusBadRequest || a.Code == "SOLD_OUT"), err
+		return err == nil && (a.HTTP < http.StatusBadRequest || a.Code == "SOLD_OUT"), err
 	})
-}
-
-// until tries again and again, and returns why it gave up.
-func (s *sale) until(try func() (done bool, err error)) error {
-	late := time.After(patient)
-	pause := time.NewTicker(retry)
-	defer pause.Stop()
-	for {
-		done, err := try()
-		if done {
-			return nil
-		}
-		select {
-		case <-pause.C:
-		case <-late:
-			return errors.Join(errors.New("given up"), err)
-		}
-	}
 }
 
 func (s *sale) signal(sig syscall.Signal) {
@@ -229,55 +146,39 @@ func (s *sale) signal(sig syscall.Signal) {
 	}
 }
 
-func (s *sale) count(query string, args ...any) (n int64) {
-	s.t.Helper()
-	require.NoError(s.t, s.db.QueryRowContext(s.t.Context(), query, args...).Scan(&n))
-	return n
-}
-
 // forgotten counts the promises of which there is neither a ticket nor a row.
 func (s *sale) forgotten(told map[int64]promise) (n int) {
 	s.t.Helper()
-	for user, p := range told {
-		ticket, err := s.place.rdb.HGet(s.t.Context(), "seckill:ticket:"+s.voucher, fmt.Sprint(user)).Result()
-		if !errors.Is(err, redis.Nil) {
-			require.NoError(s.t, err)
-		}
-		if ticket != p.order && s.count("SELECT COUNT(*) FROM voucher_order WHERE id = ?", p.order) == 0 {
+	p := s.picture()
+	for user, told := range told {
+		if _, stored := p.Rows[told.order]; !stored && p.Tickets[strconv.FormatInt(user, 10)] != told.order {
 			n++
 		}
 	}
 	return n
 }
 
-// rest waits until nothing is under way.
-func (s *sale) rest() {
+func (s *sale) picture() ledger.Picture {
 	s.t.Helper()
-	s.eventually(func() bool {
-		ctx := s.t.Context()
-		pending, err := s.place.rdb.XPending(ctx, "seckill:stream", "seckillGroup").Result()
-		return err == nil && pending.Count == 0 && s.place.rdb.XLen(ctx, "seckill:stream").Val() == 0 &&
-			s.place.rdb.HGet(ctx, "seckill:voucher:"+s.voucher, "state").Val() == "open" &&
-			s.count("SELECT COUNT(*) FROM voucher_order WHERE release_due = 1") == 0
-	}, "not at rest")
+	p, err := s.ledger.Read(s.t.Context(), s.voucher)
+	require.NoError(s.t, err)
+	return p
 }
 
-// law holds the books to the contract, at rest, and each promise to exactly one row.
+// rest waits until nothing is under way and the books hold to the law.
+func (s *sale) rest() {
+	s.t.Helper()
+	_, err := s.ledger.Rest(s.t.Context(), s.voucher)
+	require.NoError(s.t, err)
+}
+
+// law holds each promise to exactly one row.
 func (s *sale) law() {
 	s.t.Helper()
-	ctx := s.t.Context()
-	live := s.count("SELECT COUNT(*) FROM voucher_order WHERE voucher_id = ? AND live = 1", s.voucher)
-	require.LessOrEqual(s.t, live, s.units, "oversold")
-	require.Equal(s.t, live, s.count("SELECT COUNT(DISTINCT user_id) FROM voucher_order WHERE voucher_id = ? AND live = 1", s.voucher))
-	require.Equal(s.t, s.units-live, s.count("SELECT stock FROM seckill_voucher WHERE id = ?", s.voucher))
-	require.Equal(s.t, fmt.Sprint(s.units-live), s.place.rdb.Get(ctx, "seckill:stock:"+s.voucher).Val())
-	require.Equal(s.t, live, s.place.rdb.SCard(ctx, "seckill:order:"+s.voucher).Val())
-	tickets := s.place.rdb.HGetAll(ctx, "seckill:ticket:"+s.voucher).Val()
-	require.Len(s.t, tickets, int(live))
-	for user, order := range tickets {
-		require.EqualValues(s.t, 1, s.count("SELECT COUNT(*) FROM voucher_order WHERE id = ? AND user_id = ? AND live = 1", order, user))
-	}
-	for user, p := range s.promises() {
-		require.EqualValues(s.t, 1, s.count("SELECT COUNT(*) FROM voucher_order WHERE id = ? AND user_id = ?", p.order, user), "promised order %s", p.order)
+	p := s.picture()
+	for user, told := range s.promises() {
+		r, stored := p.Rows[told.order]
+		require.True(s.t, stored, "promised order %s", told.order)
+		require.Equal(s.t, user, r.User, "promised order %s", told.order)
 	}
 }
