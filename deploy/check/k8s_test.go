@@ -64,7 +64,7 @@ func TestOverlaysCanBeWrong(t *testing.T) {
 		"a number beside an autoscaler":           {"demo", edit{api, "revisionHistoryLimit: 5", "replicas: 3"}, "api: 2 say how many there are"},
 		"nobody who says how many":                {"production", edit{"overlays/production/kustomization.yaml", ", scaler.yaml]", "]"}, "worker: 0 say how many there are"},
 		"workers that are scaled away":            {"production", edit{scaler, "minReplicaCount: 2", "minReplicaCount: 0"}, "leaves no worker for the next order"},
-		"bounds that cross":                       {"production", edit{scaler, "maxReplicaCount: 8", "maxReplicaCount: 1"}, "MinReplicaCount=2 must be less than or equal to MaxReplicaCount=1"},
+		"bounds that cross":                       {"production", edit{scaler, "maxReplicaCount: 8", "maxReplicaCount: 1"}, "MinReplicaCount=2 must be less than MaxReplicaCount=1"},
 		"workers taken away when Redis is":        {"production", edit{scaler, "currentReplicasIfHigher", "static"}, "takes workers away"},
 		"a scaler that asks for the lag":          {"production", edit{scaler, `streamLength: "20000"`, `lagCount: "20000"`}, "a trigger says lagCount"},
 		"a scaler that asks for a group":          {"production", edit{scaler, "stream: seckill:stream", "stream: seckill:stream\n        consumerGroup: seckillGroup"}, "a trigger says consumerGroup"},

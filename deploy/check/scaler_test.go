@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/expr-lang/expr"
 	kedav1alpha1 "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
@@ -98,7 +99,7 @@ func TestScaleByTheStreamsOfTheSystem(t *testing.T) {
 			require.NoError(t, err)
 			defer store.Close()
 			for p := range store.Partitions() {
-				_, err := store.Read(t.Context(), p, "worker", 1, -1)
+				_, err := store.Read(t.Context(), p, "worker", 1, time.Millisecond)
 				require.NoError(t, err)
 			}
 			db := server.ClientOf(t)
@@ -121,9 +122,9 @@ func TestScaleWhileBatchesSettleOutOfOrder(t *testing.T) {
 	defer store.Close()
 	require.NoError(t, db.XGroupCreateMkStream(t.Context(), stream, group, "0").Err())
 	fill(t, db, 60_000)
-	first, err := store.Read(t.Context(), 0, "a", 100, -1)
+	first, err := store.Read(t.Context(), 0, "a", 100, time.Millisecond)
 	require.NoError(t, err)
-	second, err := store.Read(t.Context(), 0, "b", 100, -1)
+	second, err := store.Read(t.Context(), 0, "b", 100, time.Millisecond)
 	require.NoError(t, err)
 	require.Len(t, first, 100)
 	settle(t, store, second)
