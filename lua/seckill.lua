@@ -69,17 +69,15 @@ local function denied(i)
   return refused
 end
 
-local function enqueue(i)
-  local user, order, trace = users[i], orders[i], width == 3 and ARGV[3 * i + 2]
-  if trace and trace ~= '' then
-    return redis.pcall('XADD', KEYS[6], '*', 'id', order, 'userId', user, 'voucherId', voucher, 'traceparent', trace)
-  end
-  return redis.pcall('XADD', KEYS[6], '*', 'id', order, 'userId', user, 'voucherId', voucher)
-end
-
 -- The entry goes first: it alone can fail, and then nothing was done for this buyer.
 local function admit(i)
-  local user, order, entry = users[i], orders[i], enqueue(i)
+  local user, order, entry = users[i], orders[i]
+  local trace = width == 3 and ARGV[3 * i + 2] or ''
+  if trace == '' then
+    entry = redis.pcall('XADD', KEYS[6], '*', 'id', order, 'userId', user, 'voucherId', voucher)
+  else
+    entry = redis.pcall('XADD', KEYS[6], '*', 'id', order, 'userId', user, 'voucherId', voucher, 'traceparent', trace)
+  end
   if type(entry) ~= 'string' then
     return entry
   end
