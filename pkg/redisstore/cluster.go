@@ -69,7 +69,7 @@ func (l lookout) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 }
 
 func (l lookout) note(ctx context.Context, err error) {
-	if err == nil || errors.Is(err, redis.Nil) || errors.Is(err, redis.ErrClosed) {
+	if err == nil || errors.Is(err, redis.Nil) || errors.Is(err, redis.ErrClosed) || errors.Is(err, context.Canceled) {
 		return
 	}
 	var said redis.Error

@@ -13,11 +13,8 @@ import (
 
 // A whole round on a real cluster: a key outside its partition's slot would be refused.
 func TestCluster(t *testing.T) {
-	server := redistest.NewWith(t, redistest.Options{TCP: true, Args: []string{"--cluster-enabled", "yes"}})
-	c := server.ClientOf(t)
-	require.NoError(t, c.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
-	require.Eventually(t, func() bool { return infoField(c.ClusterInfo(t.Context()).Val(), "cluster_state") == "ok" }, 10*time.Second, 10*time.Millisecond)
-	s := openAt(t, Options{Addrs: []string{server.Addr()}, Partitions: 4})
+	t.Parallel()
+	s := openAt(t, Options{Addrs: redistest.NewCluster(t, 0, redistest.Options{}).Addrs()[:1], Partitions: 4})
 	require.Equal(t, 4, s.Partitions())
 	for v := seckill.VoucherID(1001); v <= 1008; v++ {
 		p := s.keys.partition(v)
