@@ -41,6 +41,17 @@ e2e: servers ## run the fault tests at the lengths of the reports, some twenty m
 	SECKILL_E2E=full $(GO) test -race $(TAGS) -count=1 -timeout 60m ./pkg/e2e ./pkg/e2e/steps ./pkg/e2e/durability ./worker/app
 	SECKILL_E2E=full $(GO) test $(TAGS) -count=1 -timeout 30m ./pkg/model
 
+.PHONY: e2e-cluster
+e2e-cluster: servers ## sell on a Redis Cluster whose slots move and masters die, and behind Sentinels
+	SECKILL_E2E=full $(GO) test -race $(TAGS) -count=1 -timeout 30m ./pkg/e2e/cluster
+
+.PHONY: test-deploy test-alerts
+test-deploy: ## hold image, compose and manifests to the programs and to Kubernetes' own types
+	cd deploy/check && $(GO) test -count=1 -timeout 15m ./...
+test-alerts: servers ## hold alerts and dashboard to a real sale, by Prometheus itself
+	deploy/servers.sh prometheus
+	$(GO) test -tags nomsgpack,promtool -count=1 -timeout 15m ./deploy/alerts
+
 .PHONY: durability
 durability: servers ## kill Redis in each way of running it, and follow every 202; OUT= for the table
 	SECKILL_E2E=full $(GO) test $(TAGS) -count=1 -timeout 20m -v -run TestDurability ./pkg/e2e/durability
