@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -18,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
+	"github.com/openseckill/seckill/api/internal/web"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -36,70 +36,30 @@ var pagePolicy = "default-src 'none'; style-src 'sha256-" + hash(style) + "'; ba
 
 // routeDocs serves the description: for programs, and as pages for people.
 func (a *API) routeDocs() {
-	document := func(contentType string, render func() ([]byte, error)) gin.HandlerFunc {
-		once := sync.OnceValues(func() (*document, error) { return newDocument(contentType, render) })
+	document := func(contentType, policy string, render func() ([]byte, error)) gin.HandlerFunc {
+		once := sync.OnceValues(func() (*web.File, error) {
+			content, err := render()
+			if err != nil {
+				return nil, err
+			}
+			return web.NewFile(contentType, policy, content)
+		})
 		return func(c *gin.Context) {
 			d, err := once()
 			if err != nil {
 				fail(c, &seckill.Error{Op: "httpapi.docs", Code: seckill.Internal, Err: err})
 				return
 			}
-			d.serve(c)
+			d.ServeHTTP(c.Writer, c.Request)
 		}
 	}
-	a.engine.GET("/openapi.json", document("application/json", func() ([]byte, error) { return json.Marshal(a.doc) }))
-	a.engine.GET("/openapi.yaml", document("application/yaml", func() ([]byte, error) { return a.doc.YAML() }))
-	a.engine.GET("/docs", document(htmlType, a.docsPage))
-	a.engine.GET("/problems", document(htmlType, problemsPage))
+	a.engine.GET("/openapi.json", document("application/json", "", func() ([]byte, error) { return json.Marshal(a.doc) }))
+	a.engine.GET("/openapi.yaml", document("application/yaml", "", func() ([]byte, error) { return a.doc.YAML() }))
+	a.engine.GET("/docs", document(htmlType, pagePolicy, a.docsPage))
+	a.engine.GET("/problems", document(htmlType, pagePolicy, problemsPage))
 }
 
 const htmlType = "text/html; charset=utf-8"
-
-// document is something that never changes while the program runs.
-type document struct {
-	contentType, etag string
-	plain, gzipped    []byte
-}
-
-func newDocument(contentType string, render func() ([]byte, error)) (*document, error) {
-	plain, err := render()
-	if err != nil {
-		return nil, err
-	}
-	var gzipped bytes.Buffer
-	w, err := gzip.NewWriterLevel(&gzipped, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(plain); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return &document{contentType: contentType, etag: `W/"` + hash(plain)[:16] + `"`, plain: plain, gzipped: gzipped.Bytes()}, nil
-}
-
-// serve answers with the document, or that the client has it.
-func (d *document) serve(c *gin.Context) {
-	header := c.Writer.Header()
-	header.Set("Cache-Control", "no-cache") // keep it, and ask whether it changed
-	header.Set("ETag", d.etag)
-	header.Add("Vary", "Accept-Encoding")
-	if d.contentType == htmlType {
-		header.Set("Content-Security-Policy", pagePolicy)
-	}
-	if c.GetHeader("If-None-Match") == d.etag {
-		c.Status(http.StatusNotModified)
-		return
-	}
-	body := d.plain
-	if strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
-		header.Set("Content-Encoding", "gzip")
-		body = d.gzipped
-	}
-	c.Data(http.StatusOK, d.contentType, body)
-}
 
 // problemsPage explains every code, from the table that answers are made of.
 func problemsPage() ([]byte, error) {

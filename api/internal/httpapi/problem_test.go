@@ -70,7 +70,7 @@ func TestTokensAreRefused(t *testing.T) {
 func TestRouterRefusesInTheSameShape(t *testing.T) {
 	s := shop{}
 	r := s.open(t)
-	for _, path := range []string{"/", "/api/v1", "/api/v1/vouchers/", "/api/v1/Vouchers", "/docs/", "/schemas/Problem.json"} {
+	for _, path := range []string{"/assets/none.js", "/assets/", "/api/v1", "/api/v1/vouchers/", "/api/v1/Vouchers", "/docs/", "/schemas/Problem.json"} {
 		requireCode(t, r.do("GET", path, ""), 404, "ROUTE_NOT_FOUND")
 	}
 	w := r.do("DELETE", "/api/v1/vouchers/1001", "")

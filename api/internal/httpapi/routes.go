@@ -41,6 +41,7 @@ func (a *API) register() {
 	a.routeAdmin(api)
 	a.describe() // the last: it completes what was registered
 	a.routeDocs()
+	a.routePages()
 }
 
 // limitedElsewhere turns off huma's own limit of bodies: limitBody's holds for all routes.
