@@ -2,6 +2,7 @@ package runbook
 
 import (
 	"context"
+	"net/http"
 	"syscall"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ var scenes = map[string][]step{
 	"runbook":             nil,
 	"before-a-sale":       nil,
 	"during-a-sale":       {func(s *stack) { s.buy(5) }},
-	"after-a-sale":        {(*stack).drained},
+	"after-a-sale":        {(*stack).drained, nil, paidLate},
 	"reading-the-stream":  {abandoned},
 	"slow-redis":          {slowed},
 	"stuck-orders":        {abandoned, (*stack).thaw, hung, (*stack).thaw},
@@ -29,6 +30,16 @@ var scenes = map[string][]step{
 	"slow-answers":        nil,
 	"refusals-and-errors": nil,
 	"roll-back":           {newer},
+}
+
+// paidLate: the money for an order came after it was cancelled.
+func paidLate(s *stack) {
+	order := s.buy(1)[0]
+	s.drained()
+	path := "/api/v1/orders/" + order.OrderID
+	require.Equal(s, http.StatusOK, s.call(http.MethodPost, path+"/cancel", s.token(order.user, ""), "", nil))
+	paid := `{"reference":"refund-me","amount":9900}`
+	require.Equal(s, http.StatusConflict, s.call(http.MethodPost, path+"/pay", s.token(1, "service"), paid, nil))
 }
 
 // abandoned: a worker read three orders and is gone; others wait, for the other workers hang.
