@@ -15,10 +15,19 @@ import (
 )
 
 type stream interface {
+	source
+	group
+}
+
+type source interface {
 	Read(ctx context.Context, p int, consumer string, count int, block time.Duration) ([]seckill.Delivery, error)
 	ReadOwn(ctx context.Context, p int, consumer, after string, count int) (ds []seckill.Delivery, last string, lost []string, err error)
 	Claim(ctx context.Context, p int, consumer string, idle time.Duration, cursor string, count int) (ds []seckill.Delivery, next string, lost []string, err error)
+}
+
+type group interface {
 	DropConsumer(ctx context.Context, p int, consumer string) error
+	Rescue(ctx context.Context, p int, consumer string) (int, error)
 }
 
 type ends interface {

@@ -160,7 +160,7 @@ func (l *lane) drain(intake, work context.Context) {
 func (l *lane) claim(intake, work context.Context) {
 	failing := pace.NewBackoff()
 	for ended := run.Wait(intake, pace.Between(0, l.ClaimIdle/10)); ended == nil; {
-		err := errors.Join(l.breathe(work), l.claimAll(intake, work))
+		err := errors.Join(l.breathe(work), l.rescue(work), l.claimAll(intake, work))
 		l.claiming.Note(err)
 		if err == nil {
 			failing.Reset()
@@ -177,6 +177,15 @@ func (l *lane) claim(intake, work context.Context) {
 func (l *lane) breathe(work context.Context) error {
 	const last = "18446744073709551615-18446744073709551614" // one more means new entries
 	_, _, _, err := l.Stream.ReadOwn(work, l.p, l.Name, last, 1)
+	return err
+}
+
+// rescue lets claimAll find what an operator's hand made nobody's.
+func (l *lane) rescue(work context.Context) error {
+	n, err := l.Stream.Rescue(work, l.p, l.Name)
+	if n > 0 {
+		l.Log.Warn("orders waited that nobody would have read: the group was moved, or they were acknowledged by hand", "stream", l.p, "count", n)
+	}
 	return err
 }
 

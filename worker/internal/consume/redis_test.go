@@ -164,6 +164,8 @@ func (f *fake) Claim(_ context.Context, _ int, _ string, _ time.Duration, cursor
 	return ds, f.idle[0].Entry, nil, nil
 }
 
+func (f *fake) Rescue(context.Context, int, string) (int, error) { return 0, nil }
+
 func (f *fake) DropConsumer(context.Context, int, string) error { return f.did("drop consumer") }
 
 func (f *fake) Settle(_ context.Context, _ int, entries []string) (int, error) {
