@@ -3,15 +3,36 @@ package books
 import (
 	"context"
 	"slices"
+	"time"
 
+	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
 // findingsMax is how many differences a report names; past that it counts them.
 const findingsMax = 1000
 
-// Audit compares Redis and SQL about one voucher, at any time, and changes nothing.
+const (
+	syncWaits = 10                     // for a sync that is under way, before an audit tells what it sees
+	syncLasts = 500 * time.Millisecond // about
+)
+
+// Audit compares Redis and SQL about one voucher, at any time, and changes nothing. What a
+// sync has in hand is no drift: its end is waited for, some seconds.
 func (b *Books) Audit(ctx context.Context, v seckill.VoucherID) (r seckill.Report, err error) {
+	for range syncWaits {
+		if r, err = b.audit(ctx, v); err != nil || r.Balanced() || r.Redis.State == "open" {
+			return r, err
+		}
+		underWay, err := b.redis.Syncing(ctx, v)
+		if err != nil || !underWay || run.Wait(ctx, syncLasts) != nil {
+			return r, err
+		}
+	}
+	return b.audit(ctx, v)
+}
+
+func (b *Books) audit(ctx context.Context, v seckill.VoucherID) (r seckill.Report, err error) {
 	r.Voucher, r.Drift = v, []seckill.Finding{}
 	if _, err := b.sql.Voucher(ctx, v); err != nil {
 		return r, err

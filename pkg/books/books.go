@@ -24,6 +24,7 @@ type loader interface {
 // Whose turn it is.
 type turns interface {
 	Alone(ctx context.Context, v seckill.VoucherID, fn func(ctx context.Context) error) (ran bool, err error)
+	Syncing(ctx context.Context, v seckill.VoucherID) (bool, error)
 }
 
 // What Redis says of a voucher.

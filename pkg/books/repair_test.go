@@ -1,8 +1,12 @@
 package books
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/openseckill/seckill/pkg/redistest"
@@ -136,6 +140,29 @@ func TestAuditAtRest(t *testing.T) {
 	r, err = f.Audit(t.Context(), f.v.ID)
 	require.NoError(t, err)
 	require.Equal(t, []seckill.Kind{seckill.RedisUneven}, kinds(r.Drift))
+}
+
+// What a sync has in hand is no drift.
+func TestAuditDuringASync(t *testing.T) {
+	f := sale(t)
+	require.NoError(t, f.c.Del(t.Context(), "lock:sync:"+f.v.ID.String()).Err()) // the turn that opened the sale lasts on
+	audited := make(chan seckill.Report, 1)
+	ran, err := f.redis.Alone(t.Context(), f.v.ID, func(ctx context.Context) error {
+		require.NoError(t, f.redis.Shut(ctx, f.v.ID))
+		go func() {
+			r, err := f.Audit(ctx, f.v.ID)
+			assert.NoError(t, err)
+			audited <- r
+		}()
+		require.Eventually(t, func() bool { // it has seen that the voucher is closed
+			return strings.Contains(f.c.Info(ctx, "commandstats").Val(), "cmdstat_exists:")
+		}, time.Minute, time.Millisecond)
+		return f.syncUntilOpen(ctx, f.v.ID)
+	})
+	require.NoError(t, err)
+	require.True(t, ran)
+	r := <-audited
+	require.True(t, r.Balanced(), "%+v", r)
 }
 
 // Whatever an audit finds, Mend does what can be done: single users one by one, and a sync

@@ -34,3 +34,9 @@ func (s *Store) Alone(ctx context.Context, v seckill.VoucherID, fn func(ctx cont
 	_, _ = l.run(ctx, op, lua.Extend, l.keys, l.token, turnRest.Milliseconds()) // or a little later
 	return true, nil
 }
+
+// Syncing reports whether somebody runs alone for this voucher, or did a second ago.
+func (s *Store) Syncing(ctx context.Context, v seckill.VoucherID) (bool, error) {
+	n, err := s.db.Exists(ctx, s.keys.syncing(v)).Result()
+	return n > 0, fault("redisstore.Syncing", err)
+}
