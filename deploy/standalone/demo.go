@@ -26,7 +26,7 @@ const drainMax = 2 * time.Minute
 
 // demo runs a whole sale over HTTP and checks the law after it.
 func demo(ctx context.Context, set settings, log *slog.Logger) (err error) {
-	s, err := newStack(ctx, options{workers: set.Workers, servers: set.Stack == "servers", httpAddr: "127.0.0.1:0", opsAddr: "127.0.0.1:0"}, log)
+	s, err := newStack(ctx, options{workers: set.Workers, servers: set.Stack == "servers", httpAddr: "127.0.0.1:0", opsAddr: "127.0.0.1:0", payTimeout: set.PayTimeout}, log)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func demo(ctx context.Context, set settings, log *slog.Logger) (err error) {
 
 func (s *stack) sale(ctx context.Context, set settings) error {
 	shop := newShop("http://"+s.httpAddr, s.token)
-	v, err := shop.create(ctx, s.token(1, "admin"), int64(set.Stock), time.Hour)
+	v, err := shop.create(ctx, s.token(1, "admin"), "Flash sale", int64(set.Stock), time.Now().Add(-time.Second), time.Hour)
 	if err != nil {
 		return err
 	}
@@ -93,10 +93,9 @@ func (s *shop) followAll(ctx context.Context, t *tally) error {
 	return err
 }
 
-func (s *shop) create(ctx context.Context, admin string, total int64, lasts time.Duration) (seckill.VoucherID, error) {
-	now := time.Now()
-	body := fmt.Sprintf(`{"title":"Flash sale","price":%d,"currency":"CNY","total":%d,"beginsAt":%q,"endsAt":%q}`,
-		price, total, now.Add(-time.Second).UTC().Format(time.RFC3339), now.Add(lasts).UTC().Format(time.RFC3339))
+func (s *shop) create(ctx context.Context, admin, title string, total int64, begins time.Time, lasts time.Duration) (seckill.VoucherID, error) {
+	body := fmt.Sprintf(`{"title":%q,"price":%d,"currency":"CNY","total":%d,"beginsAt":%q,"endsAt":%q}`,
+		title, price, total, begins.UTC().Format(time.RFC3339), begins.Add(lasts).UTC().Format(time.RFC3339))
 	a, err := s.call(ctx, http.MethodPost, "/api/v1/admin/vouchers", admin, strings.NewReader(body))
 	if err != nil {
 		return 0, err

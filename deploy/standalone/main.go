@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 
@@ -25,6 +26,8 @@ type settings struct {
 	Stack    string `env:"STACK" envDefault:"embedded"`
 	HTTPAddr string `env:"SECKILL_HTTP_ADDR" envDefault:":8080"`
 	OpsAddr  string `env:"SECKILL_OPS_ADDR" envDefault:":9090"`
+
+	PayTimeout time.Duration `env:"SECKILL_PAY_TIMEOUT" envDefault:"15m"`
 }
 
 func (s settings) check() error {

@@ -51,7 +51,9 @@ type answer struct {
 	VoucherID seckill.VoucherID `json:"voucherId"`
 	Repeated  bool              `json:"repeated"`
 	Code      seckill.Code      `json:"code"`
+	Title     string            `json:"title"`
 	Detail    string            `json:"detail"`
+	Price     int64             `json:"price"`
 }
 
 // err is an answer that was not expected.

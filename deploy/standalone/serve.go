@@ -15,10 +15,16 @@ import (
 // stopMax is how long what is in flight may take after Ctrl-C.
 const stopMax = 10 * time.Second
 
+// Of the vouchers to play with, one is open and the next opens soon.
+const (
+	soon = 90 * time.Second
+	week = 7 * 24 * time.Hour
+)
+
 // serve runs the stack in the foreground, with one voucher on sale and its commands to paste.
 func serve(ctx context.Context, set settings, log *slog.Logger) error {
 	return run.Main(ctx, stopMax, log, func(intake, work context.Context) (err error) {
-		s, err := newStack(intake, options{workers: set.Workers, servers: set.Stack == "servers", httpAddr: set.HTTPAddr, opsAddr: set.OpsAddr}, log)
+		s, err := newStack(intake, options{workers: set.Workers, servers: set.Stack == "servers", httpAddr: set.HTTPAddr, opsAddr: set.OpsAddr, payTimeout: set.PayTimeout}, log)
 		if err != nil {
 			return err
 		}
@@ -29,15 +35,21 @@ func serve(ctx context.Context, set settings, log *slog.Logger) error {
 
 func (s *stack) welcome(ctx context.Context, set settings) error {
 	base := "http://" + local(s.httpAddr)
-	v, err := newShop(base, s.token).create(ctx, s.token(1, "admin"), int64(set.Stock), 7*24*time.Hour)
+	shop, now := newShop(base, s.token), time.Now()
+	v, err := shop.create(ctx, s.token(1, "admin"), "Flash sale", int64(set.Stock), now.Add(-time.Second), week)
 	if err != nil {
+		return err
+	}
+	if _, err := shop.create(ctx, s.token(1, "admin"), "The next one", int64(set.Stock), now.Add(soon), week); err != nil {
 		return err
 	}
 	host, port, err := net.SplitHostPort(s.redisAddr)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stdout, `Voucher %s is on sale: %d units. Paste these into another shell:
+	fmt.Fprintf(os.Stdout, `The shop is at %s/ and its console at %s/console.
+
+Voucher %s is on sale: %d units. Paste these into another shell:
 
   TOKEN=%s
 
@@ -70,7 +82,7 @@ func (s *stack) welcome(ctx context.Context, set settings) error {
   curl -s http://%s/metrics | grep ^seckill
 
 Ctrl-C ends it.
-`, v, set.Stock, s.token(42, ""), s.token(1, "admin"), s.token(2, "service"), base, v, base, price, base, base, base, base, host, port, host, port, local(s.opsAddr), local(s.opsAddr))
+`, base, base, v, set.Stock, s.token(42, ""), s.token(1, "admin"), s.token(2, "service"), base, v, base, price, base, base, base, base, host, port, host, port, local(s.opsAddr), local(s.opsAddr))
 	return nil
 }
 

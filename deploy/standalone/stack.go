@@ -33,6 +33,8 @@ type stack struct {
 	opsAddr   string
 	secret    []byte
 
+	payTimeout time.Duration
+
 	redis *redisstore.Store
 	sql   *sqlstore.Store
 	raw   *sql.DB // past the store, to check it
@@ -47,10 +49,12 @@ type options struct {
 	servers  bool // a private redis-server and mariadbd instead of the embedded ones
 	httpAddr string
 	opsAddr  string
+
+	payTimeout time.Duration // of an order; 0: it never expires
 }
 
 func newStack(ctx context.Context, o options, log *slog.Logger) (s *stack, err error) {
-	s = &stack{log: log, secret: []byte(rand.Text() + rand.Text())}
+	s = &stack{log: log, secret: []byte(rand.Text() + rand.Text()), payTimeout: o.payTimeout}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -95,7 +99,7 @@ func (s *stack) addAPI(ctx context.Context, o options) error {
 		return errors.Join(err, public.Close())
 	}
 	s.httpAddr, s.opsAddr = public.Addr().String(), ops.Addr().String()
-	s.parts = append(s.parts, a.Run, run.HTTP(public, run.NewServer(a.Handler())), run.HTTP(ops, run.NewOpsServer(a.Ops())))
+	s.parts = append(s.parts, a.Run, run.HTTP(public, run.NewServer(s.pages(a.Handler()))), run.HTTP(ops, run.NewOpsServer(a.Ops())))
 	return nil
 }
 
@@ -152,12 +156,10 @@ func (s *stack) openEmbedded(context.Context) error {
 	if s.raw, err = sql.Open("sqlite", sqltest.SQLiteDSN(filepath.Join(dir, "seckill.db"))); err != nil {
 		return err
 	}
-	s.sql = sqlstore.New(s.raw, sqlstore.SQLite, sqlstore.Options{PayTimeout: payTimeout})
+	s.sql = sqlstore.New(s.raw, sqlstore.SQLite, sqlstore.Options{PayTimeout: s.payTimeout})
 	s.close = append(s.close, s.sql.Close)
 	return nil
 }
-
-const payTimeout = 15 * time.Minute
 
 func (s *stack) openServers(ctx context.Context) error {
 	redis, err := redistest.Start(redistest.Options{TCP: true})
@@ -175,7 +177,7 @@ func (s *stack) openServers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.sql, err = sqlstore.OpenMySQL(dsn, sqlstore.Options{PayTimeout: payTimeout}); err != nil {
+	if s.sql, err = sqlstore.OpenMySQL(dsn, sqlstore.Options{PayTimeout: s.payTimeout}); err != nil {
 		return err
 	}
 	s.close = append(s.close, s.sql.Close)
