@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests run on, where it is missing: redis-server, mariadbd, a C compiler for
 # the race detector, and Node.js for what clients in JavaScript make of the answers; with the
-# word prometheus also that, for the tests of the alerts. It starts nothing and needs nothing
-# to be stopped.
+# word prometheus also that, for the tests of the alerts, and with chromium a browser, for those
+# of the pages. It starts nothing and needs nothing to be stopped.
 set -euo pipefail
 
 # Debian keeps servers where a user's PATH does not look.
@@ -17,6 +17,9 @@ have cc || have gcc || have clang || missing+=(cc)
 have node && have npm || missing+=(node)
 case " $* " in
   *" prometheus "*) have prometheus && have promtool || missing+=(prometheus) ;;
+esac
+case " $* " in
+  *" chromium "*) have chromium || have chromium-browser || have google-chrome || missing+=(chromium) ;;
 esac
 [ ${#missing[@]} -eq 0 ] && exit 0
 
@@ -39,16 +42,19 @@ names() {
       "apt cc") echo gcc libc6-dev ;;
       "apt node") echo nodejs npm ;;
       "apt prometheus") echo prometheus prometheus-node-exporter- ;; # without what it recommends
+      "apt chromium") echo chromium fonts-noto-cjk ;; # the pages speak Chinese
       "dnf redis") echo redis ;;
       "dnf mariadb") echo mariadb-server ;;
       "dnf cc") echo gcc ;;
       "dnf node") echo nodejs npm ;;
       "dnf prometheus") echo golang-github-prometheus ;;
+      "dnf chromium") echo chromium google-noto-sans-cjk-fonts ;;
       "brew redis") echo redis ;;
       "brew mariadb") echo mariadb ;;
       "brew node") echo node ;;
       "brew prometheus") echo prometheus ;;
       "brew cc") echo gcc ;;
+      "brew chromium") echo chromium ;;
     esac
   done
 }
@@ -75,6 +81,6 @@ elif have brew; then
   # shellcheck disable=SC2046
   brew install --quiet $(names brew)
 else
-  echo "servers: install these by hand: ${missing[*]} (redis-server 7.0 or later, MariaDB 10.6 or later, a C compiler, Node.js 18 or later with npm, Prometheus 2.42 or later if asked for)" >&2
+  echo "servers: install these by hand: ${missing[*]} (redis-server 7.0 or later, MariaDB 10.6 or later, a C compiler, Node.js 18 or later with npm, Prometheus 2.42 or later and Chromium if asked for)" >&2
   exit 1
 fi
