@@ -18,7 +18,9 @@ import (
 	"github.com/openseckill/seckill/api/internal/auth"
 	"github.com/openseckill/seckill/api/internal/gate"
 	"github.com/openseckill/seckill/api/internal/httpapi"
+	"github.com/openseckill/seckill/api/internal/live"
 	"github.com/openseckill/seckill/pkg/books"
+	"github.com/openseckill/seckill/pkg/config"
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/orderid"
 	"github.com/openseckill/seckill/pkg/redisstore"
@@ -37,6 +39,7 @@ type Deps struct {
 	Registry  *prometheus.Registry // gets the api's metrics; one API for each registry
 	Tracer    trace.Tracer         // nil: requests are not traced
 	Now       func() time.Time     // nil: time.Now
+	Name      string               // of this process, for those who watch; empty: made of host, pid and chance
 	Options   Options
 }
 
@@ -59,6 +62,10 @@ type API struct {
 	http *httpapi.API
 
 	stores *obs.Stores
+	live   *live.Live
+	clock  *clock
+	recent *obs.Recent
+	tally  *obs.Tally
 }
 
 // New returns an API that is ready to serve. Close it when its servers have stopped.
@@ -66,10 +73,17 @@ func New(d Deps) *API {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
+	d.Name = cmp.Or(d.Name, config.NewName())
+	recent := obs.NewRecent()
+	d.Log = slog.New(slog.NewMultiHandler(d.Log.Handler(), recent))
 	ids := orderid.New(d.Redis, d.SQL, orderid.Options{Now: d.Now})
 	g := gate.New(d.Redis, ids, gate.Options{RatePerUser: d.Options.RatePerUser, InFlightMax: d.Options.AdmitMax}, d.Now)
 	v := auth.NewVerifier(auth.Options{Secret: d.JWTSecret, JWKS: d.Options.jwks(), Now: d.Now, Log: d.Log})
-	a := &API{deps: d, auth: v, gate: g, http: httpapi.New(httpapi.Deps{
+	meter := obs.NewAdmission(d.Registry)
+	a := &API{deps: d, auth: v, gate: g, recent: recent, tally: meter.Tally}
+	a.clock = &clock{own: d.Now, born: d.Now(), judge: d.Redis}
+	a.live = live.New(live.Deps{Ledger: d.SQL, Sale: d.Redis, Chorus: d.Redis, Own: a.pulse, Now: d.Now})
+	a.http = httpapi.New(httpapi.Deps{
 		Auth:     v,
 		Gate:     g,
 		Sale:     d.Redis,
@@ -80,15 +94,16 @@ func New(d Deps) *API {
 		Books:    books.New(d.Redis, d.SQL, d.Log),
 		Deeds:    d.SQL,
 		IDs:      ids,
-		Meter:    obs.NewAdmission(d.Registry),
+		Live:     a.live,
+		Meter:    meter,
 		Log:      d.Log,
 		Tracer:   d.Tracer,
-		Now:      d.Now,
+		Now:      a.clock.now,
 
 		ReceiptSecret:  []byte(cmp.Or(string(d.Receipts), string(d.JWTSecret))),
 		TrustedProxies: d.Options.TrustedProxies,
 		CORSOrigins:    d.Options.CORSOrigins,
-	})}
+	})
 	a.stores = obs.NewStores(d.Registry, d.Redis, d.SQL, a.Ready)
 	obs.NewGate(d.Registry, a.load)
 	return a
@@ -150,7 +165,7 @@ const storesEvery = 5 * time.Second
 const headroom = 16 << 20
 
 func (a *API) run(intake, work context.Context) error {
-	return run.All(intake, work, a.listen, a.gate.Run, a.keys, run.Every(storesEvery, a.stores.Look))
+	return run.All(intake, work, a.listen, a.gate.Run, a.keys, a.live.Run, a.attend, run.Every(storesEvery, a.stores.Look), run.Every(clockEvery, a.clock.look))
 }
 
 // keys keeps those of tokens fresh.

@@ -112,7 +112,7 @@ func LoadAPI(environ map[string]string) (API, error) { return load[API](environ)
 func LoadWorker(environ map[string]string) (Worker, error) {
 	w, err := load[Worker](environ)
 	if err == nil && w.Consumer == "" {
-		w.Consumer = newConsumer()
+		w.Consumer = NewName()
 	}
 	return w, err
 }

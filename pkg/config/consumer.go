@@ -11,10 +11,10 @@ import (
 // most, so a name that is made fits, too.
 const consumerMax = 300
 
-// newConsumer names this process. Host and process id repeat in containers, where each
+// NewName names this process. Host and process id repeat in containers, where each
 // worker is number 1; the random part does not. Nothing is cut off: what is cut off is
 // what differs.
-func newConsumer() string {
+func NewName() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "unknown"

@@ -25,6 +25,8 @@ type Admission struct {
 	InFlight    prometheus.Gauge // requests being answered now
 	InFlightMax prometheus.Gauge // how many may be; 0: no limit
 
+	Tally *Tally // the same by voucher, for whoever watches
+
 	admitted counters[seckill.Code]
 	duration prometheus.Histogram
 	requests *prometheus.CounterVec
@@ -34,6 +36,7 @@ type Admission struct {
 // NewAdmission registers the metrics with r; a second time on one registry panics.
 func NewAdmission(r prometheus.Registerer) *Admission {
 	return &Admission{
+		Tally:       NewTally(),
 		InFlight:    newGauge(r, "seckill_http_in_flight", "Requests being answered now."),
 		InFlightMax: newGauge(r, "seckill_http_in_flight_max", "How many requests may be answered at a time; 0: no limit."),
 		admitted: newCounters(r, "seckill_admit_total", "Requests for a unit, by what was said to them.", "code",

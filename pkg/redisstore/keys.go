@@ -13,6 +13,8 @@ const (
 
 	settled = "seckill:settled" // channel: ids of orders whose status changed
 	changed = "seckill:changed" // channel: ids of vouchers that can sell what they could not before
+	asked   = "seckill:asked"   // channel: somebody watches and wants to hear from every process
+	pulses  = "seckill:pulses"  // channel: what they answer
 )
 
 // keys builds every key name there is; Lua and the other files build none. With partitions

@@ -30,14 +30,21 @@ type News struct {
 // Listen tells the news until ctx ends, over one connection. While the line is live no
 // message is missed; one that breaks, or stays silent when asked, is replaced.
 func (s *Store) Listen(ctx context.Context, news News) {
+	s.keepOn(ctx, func() {
+		s.hear(ctx, beat, news.tell, settled, changed)
+		news.Live(false)
+		s.lookAround(ctx)
+	})
+}
+
+// keepOn runs fn again and again until ctx ends, with a short rest between.
+func (s *Store) keepOn(ctx context.Context, fn func()) {
 	gap := time.NewTimer(0)
 	defer gap.Stop()
 	for {
 		select {
 		case <-gap.C:
-			s.listen(ctx, news)
-			news.Live(false)
-			s.lookAround(ctx)
+			fn()
 			gap.Reset(listenGap)
 		case <-ctx.Done():
 			return
@@ -45,20 +52,21 @@ func (s *Store) Listen(ctx context.Context, news News) {
 	}
 }
 
-// listen tells the news until the line breaks.
-func (s *Store) listen(ctx context.Context, news News) {
-	sub := s.db.Subscribe(ctx, settled, changed)
+// hear tells what is said on the channels until the line breaks: it is asked whether it is
+// there after each silence, and may miss a few answers.
+func (s *Store) hear(ctx context.Context, silence time.Duration, tell func(message any), channels ...string) {
+	sub := s.db.Subscribe(ctx, channels...)
 	hangUp := func() { _ = sub.Close() } // nothing is lost with it
 	defer hangUp()
 	// The end of a context does not interrupt a read that waits; the end of its connection does.
 	defer context.AfterFunc(ctx, hangUp)()
 	for missed := 0; missed <= beatsMax; {
-		message, err := sub.ReceiveTimeout(ctx, beat)
+		message, err := sub.ReceiveTimeout(ctx, silence)
 		var quiet net.Error
 		switch {
 		case err == nil:
 			missed = 0
-			news.tell(message)
+			tell(message)
 		case errors.As(err, &quiet) && quiet.Timeout() && ctx.Err() == nil:
 			missed++
 			if sub.Ping(ctx) != nil {

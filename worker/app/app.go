@@ -74,15 +74,19 @@ type Worker struct {
 	mender   *mender
 	sales    *sales
 	stores   *obs.Stores
+	recent   *obs.Recent
 }
 
 // New puts a Worker together without starting it.
 func New(d Deps) *Worker {
 	d.Options = d.Options.withDefaults()
+	recent := obs.NewRecent()
+	d.Log = slog.New(slog.NewMultiHandler(d.Log.Handler(), recent))
 	meter := obs.NewWorker(d.Registry)
 	ledger, giver := books.New(d.Redis, d.SQL, d.Log), books.NewGiver(d.Redis, d.SQL)
 	w := &Worker{
 		deps:     d,
+		recent:   recent,
 		releaser: release.New(d.SQL, giver, meter, d.Log),
 		events:   publish.New(d.SQL, d.Redis, meter, d.Log),
 		resync:   newResync(ledger, d.Log),
@@ -130,7 +134,7 @@ func (w *Worker) Run(intake, work context.Context) error {
 }
 
 func (w *Worker) run(intake, work context.Context) error {
-	return run.All(intake, work, w.consumer.Run, w.expirer.Run, w.releaser.Run, w.events.Run, w.resync.run,
+	return run.All(intake, work, w.consumer.Run, w.expirer.Run, w.releaser.Run, w.events.Run, w.resync.run, w.attend,
 		run.Every(watchEvery, w.watch.look), run.Every(salesEvery, w.sales.look), run.Every(salesEvery, w.stores.Look),
 		w.janitor.run, w.mender.run)
 }

@@ -47,6 +47,7 @@ type Deps struct {
 	IDs      ids
 	Life     life
 	Giver    giver
+	Live     console
 	Meter    *obs.Admission
 	Log      *slog.Logger
 	Tracer   trace.Tracer     // nil: requests are not traced
@@ -69,6 +70,7 @@ type API struct {
 	ids      ids
 	life     life
 	giver    giver
+	live     console
 	meter    *obs.Admission
 	log      *slog.Logger
 	tracer   trace.Tracer
@@ -93,7 +95,7 @@ type API struct {
 func New(d Deps) *API {
 	a := &API{
 		auth: d.Auth, gate: d.Gate, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
-		books: d.Books, deeds: d.Deeds, ids: d.IDs, life: d.Life, giver: d.Giver, meter: d.Meter, log: d.Log, tracer: d.Tracer, now: d.Now,
+		books: d.Books, deeds: d.Deeds, ids: d.IDs, life: d.Life, giver: d.Giver, live: d.Live, meter: d.Meter, log: d.Log, tracer: d.Tracer, now: d.Now,
 		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(), names: newNames(),
 		receipts: receipt.NewSigner(d.ReceiptSecret),
 	}

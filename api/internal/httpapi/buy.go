@@ -54,7 +54,9 @@ func (a *API) admit(ctx context.Context, c *gin.Context, u seckill.UserID, v sec
 	began := time.Now()
 	got, err := a.gate.Admit(ctx, u, v)
 	code := seckill.CodeOf(err)
-	a.meter.Admitted(code, time.Since(began))
+	took := time.Since(began)
+	a.meter.Admitted(code, took)
+	a.meter.Tally.Admitted(v, code, took)
 
 	switch code {
 	case "":

@@ -80,6 +80,10 @@ var (
 	}
 )
 
+// exampleSample is cut short: a sample has some thousand bytes.
+const exampleSample = "event: sample\ndata: {\"at\":\"" + exampleStored + "\",\"traffic\":{\"requests\":1403,\"accepted\":63,\"refused\":{\"ALREADY_ORDERED\":140,\"NOT_STARTED\":1200},\"requestsPerSecond\":212.4,\"acceptedPerSecond\":21,\"p50\":1.3,\"p99\":6.1}," +
+	"\"queue\":{\"at\":\"" + exampleStored + "\",\"waiting\":3,\"pending\":2,\"oldestSeconds\":0.02,\"dead\":0,\"consumers\":[{\"name\":\"worker-1\",\"holds\":2,\"idleSeconds\":0.01}]}}\n\n"
+
 // notes has a row for each operation, by its id.
 var notes = map[string]note{
 	"listVouchers": {
@@ -183,6 +187,13 @@ var notes = map[string]note{
 		text:  "Compares Redis and SQL user by user and changes nothing. It may be run while the sale runs: what is under way is no drift.",
 		good:  map[int]told{200: {text: "The books", body: exampleAudit}},
 		codes: []seckill.Code{seckill.VoucherNotFound},
+	},
+	"watchSale": {
+		tag: "Administration",
+		text: "A sample of the whole sale each second, as events named sample: purchases of all api processes and how they ended, the vouchers on sale with what SQL and Redis have of them, the order stream with its workers, the processes, and the newest warnings of their logs. " +
+			"Each part says when it was measured; one with an error did not answer this time, and its numbers are as old as its at. Rates are per second, times of answers in ms. " +
+			"The stream ends after a quarter of an hour and when the server stops: ask again.",
+		good: map[int]told{200: {text: "Events, one a second", body: exampleSample}},
 	},
 	"listAdminVouchers": {
 		tag:  "Administration",

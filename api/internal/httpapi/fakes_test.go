@@ -175,7 +175,7 @@ func (s *shop) openWith(t testing.TB, c *clock, origins []string) *rig {
 	r := &rig{t: t, clock: c, log: new(bytes.Buffer), reg: prometheus.NewRegistry()}
 	r.meter = obs.NewAdmission(r.reg)
 	r.api = httpapi.New(httpapi.Deps{
-		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s, Deeds: s, IDs: s, Life: s, Giver: s,
+		Auth: auth.NewVerifier(auth.Options{Secret: secret, Now: c.now}), Gate: s, Sale: s, Orders: s, Vouchers: s, Books: s, Deeds: s, IDs: s, Life: s, Giver: s, Live: s,
 		Meter: r.meter, Log: slog.New(slog.NewTextHandler(r.log, nil)), Now: c.now,
 		CORSOrigins: origins, ReceiptSecret: s.receipts, Tracer: s.tracer,
 	})

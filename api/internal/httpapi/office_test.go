@@ -9,14 +9,15 @@ import (
 
 // office is the part of a shop that admins see: what a test does not set is empty and works.
 type office struct {
-	change func(want seckill.Voucher) (seckill.Voucher, error)
-	apply  func() error
-	audit  func() (seckill.Report, error)
-	clock  func() (time.Time, error)
-	dead   []seckill.Dead
-	replay func(fresh seckill.OrderID) (seckill.Order, error)
-	log    func() error   // nil: the log works
-	deeds  []seckill.Deed // logged, with a change or by themselves, oldest first
+	change  func(want seckill.Voucher) (seckill.Voucher, error)
+	apply   func() error
+	audit   func() (seckill.Report, error)
+	clock   func() (time.Time, error)
+	dead    []seckill.Dead
+	replay  func(fresh seckill.OrderID) (seckill.Order, error)
+	log     func() error // nil: the log works
+	samples chan string
+	deeds   []seckill.Deed // logged, with a change or by themselves, oldest first
 }
 
 func (o *office) did(d seckill.Deed) {

@@ -39,6 +39,7 @@ func (a *API) register() {
 		Summary: "A voucher",
 	}, a.getVoucher)
 	a.routeAdmin(api)
+	a.routeLive(api)
 	a.describe() // the last: it completes what was registered
 	a.routeDocs()
 	a.routePages()
