@@ -123,20 +123,21 @@ func (a *API) notStarted(begin time.Time) error {
 	return &refusal{code: seckill.NotStarted, begin: begin, retry: begin.Sub(a.now())}
 }
 
-// clockError is more than the clock of a node is ever wrong by. Redis judges the window;
-// of a sale that it does not have, this clock may only say that it is long over.
-const clockError = time.Hour
-
 // notReady says why Redis has no such sale: there is none, it is long over and its keys
 // are gone, or they have yet to be loaded, which is then set going.
 func (a *API) notReady(ctx context.Context, id seckill.VoucherID) error {
 	v, err := a.voucher.get(ctx, id)
-	switch {
-	case errors.Is(err, seckill.VoucherNotFound):
+	if errors.Is(err, seckill.VoucherNotFound) {
 		return seckill.VoucherNotFound
-	case err != nil:
+	}
+	if err != nil {
 		return err
-	case !a.now().Before(v.End.Add(clockError)):
+	}
+	now, err := a.sale.Clock(ctx, id) // this node's own clock may be days off
+	if err != nil {
+		return err
+	}
+	if !now.Before(v.End) {
 		return seckill.Ended
 	}
 	a.resync.ask(ctx, id)

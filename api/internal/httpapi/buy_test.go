@@ -157,6 +157,7 @@ func TestBuyNotReady(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		voucher func(seckill.VoucherID) (seckill.Voucher, error)
+		ahead   time.Duration // of Redis' clock, by which the node's own is
 		status  int
 		code    seckill.Code
 		syncs   int32
@@ -167,7 +168,7 @@ func TestBuyNotReady(t *testing.T) {
 		"the sale is long over and its keys are gone": {
 			voucher: func(id seckill.VoucherID) (seckill.Voucher, error) {
 				v := onSale(id)
-				v.End = noon.Add(-time.Hour)
+				v.End = noon
 				return v, nil
 			},
 			status: 409, code: seckill.Ended,
@@ -175,10 +176,10 @@ func TestBuyNotReady(t *testing.T) {
 		"the sale is over by the clock of this node alone": {
 			voucher: func(id seckill.VoucherID) (seckill.Voucher, error) {
 				v := onSale(id)
-				v.End = noon
+				v.End = noon.Add(time.Millisecond)
 				return v, nil
 			},
-			status: 503, code: seckill.NotReady, syncs: 1,
+			ahead: 30 * time.Minute, status: 503, code: seckill.NotReady, syncs: 1,
 		},
 		"the sale has yet to be loaded": {
 			voucher: func(id seckill.VoucherID) (seckill.Voucher, error) { return onSale(id), nil },
@@ -192,7 +193,7 @@ func TestBuyNotReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var syncs atomic.Int32
 			s := shop{admit: unready, voucher: c.voucher, sync: synced(&syncs)}
-			r := s.open(t)
+			r := s.openAt(t, newClock(noon.Add(c.ahead)))
 			requireCode(t, r.do("POST", buyPath, "", as(t, 42, auth.NoRole)...), c.status, c.code)
 			r.api.Close()
 			require.Equal(t, c.syncs, syncs.Load())
