@@ -1,7 +1,7 @@
 // card: one voucher, what the buyer may do about it, and the way of the buyer's order.
 
 import * as clock from './clock.js';
-import {el, show, text} from './dom.js';
+import {el, enable, show, text} from './dom.js';
 import {countdown, dateTime, money, number} from './format.js';
 import {t} from './i18n.js';
 import {Way} from './way.js';
@@ -24,6 +24,7 @@ export class Card {
   #when = el('p', {class: 'soft number'});
   #buy = el('button', {type: 'button', class: 'main buy number'});
   #stop = el('button', {type: 'button', class: 'quiet'});
+  #actions = el('div', {class: 'actions'}, this.#buy, this.#stop);
   #fault = el('p', {class: 'hint', role: 'status'});
   #way;
 
@@ -35,7 +36,7 @@ export class Card {
     this.#stop.addEventListener('click', on.stop);
     this.root = el('article', {class: 'card', tabindex: '-1', 'aria-labelledby': this.#title.id},
       el('header', {}, this.#title, this.#badge), this.#price, this.#left, this.#bar, this.#when,
-      this.#way.root, el('div', {class: 'actions'}, this.#buy, this.#stop), this.#fault);
+      this.#way.root, this.#actions, this.#fault);
   }
 
   /** update shows {voucher, order, purchase, deed, signedIn, canPay} as they are now. */
@@ -60,10 +61,11 @@ export class Card {
     const holds = order && !order.unknown && ['queued', 'created', 'paid'].includes(order.status);
     const {label, enabled} = button({voucher, order, purchase, signedIn}, state, price);
     text(this.#buy, label);
-    this.#buy.disabled = !enabled;
+    enable(this.#buy, Boolean(enabled), this.root);
     show(this.#buy, !holds, this.root);
     text(this.#stop, t('stop'));
     show(this.#stop, purchase.phase === 'waiting', this.root);
+    show(this.#actions, !this.#buy.hidden || !this.#stop.hidden);
     text(this.#fault, holds ? '' : complaint(purchase, state));
   }
 }

@@ -25,3 +25,9 @@ export function show(e, visible, next) {
   e.hidden = !visible;
   if (focused) next?.focus();
 }
+
+/** enable hands focus on to next where the button that has it cannot be pressed any more. */
+export function enable(button, enabled, next) {
+  if (!enabled && document.activeElement === button) next.focus();
+  button.disabled = !enabled;
+}

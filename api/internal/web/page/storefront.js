@@ -1,7 +1,7 @@
 // storefront: puts the page together. State is kept by vouchers, orders and purchases; this
 // file draws it a few times a second and passes on what the buyer does.
 
-import './storefront.words.js';
+import './storefront-words.js';
 import {call} from './api.js';
 import {Card, stateOf} from './card.js';
 import * as clock from './clock.js';

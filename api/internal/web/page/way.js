@@ -1,7 +1,7 @@
 // way: what becomes of an order, step by step, and what its buyer can do about it.
 
 import * as clock from './clock.js';
-import {el, show, text} from './dom.js';
+import {el, enable, show, text} from './dom.js';
 import {countdown} from './format.js';
 import {has, t} from './i18n.js';
 
@@ -55,7 +55,7 @@ export class Way {
     const doing = (name) => deed.busy && deed.name === name;
     text(this.#pay, doing('pay') ? t('paying') : t('pay', {price}));
     text(this.#cancel, doing('cancel') ? t('cancelling') : t('cancel'));
-    this.#pay.disabled = this.#cancel.disabled = deed.busy;
+    for (const b of [this.#pay, this.#cancel]) enable(b, !deed.busy, next);
     show(this.#pay, canPay, next);
     show(this.#actions, open, next);
     text(this.#fault, deed.fault ? (deed.fault.code ? deed.fault.message : t('silent')) : '');
