@@ -48,7 +48,7 @@ func (s *stack) sale(ctx context.Context, set settings) error {
 		return err
 	}
 	fmt.Fprintf(os.Stdout, "A sale of %d units before %d buyers who click %d times at once; %d workers; %s.\n\n", set.Stock, set.Buyers, clicks, set.Workers, set.Stack)
-	t := &tally{held: map[seckill.UserID]seckill.OrderID{}}
+	t := newTally()
 	watched, stopWatching := context.WithCancel(ctx)
 	watching := make(chan struct{})
 	go func() {

@@ -30,6 +30,8 @@ func (s *stack) pages(api http.Handler) http.Handler {
 	mux.Handle("/", api)
 	mux.HandleFunc("GET /demo", s.offerGuests)
 	mux.Handle("POST "+payPath, payer{stack: s, api: api})
+	mux.Handle("GET "+rehearsalPath, s.rehearsal)
+	mux.Handle("POST "+rehearsalPath, s.rehearsal)
 	return mux
 }
 
@@ -45,7 +47,7 @@ func (s *stack) offerGuests(w http.ResponseWriter, r *http.Request) {
 		g.Token = s.token(g.User, g.Role)
 		all[i] = g
 	}
-	tellJSON(w, http.StatusOK, map[string]any{"users": all, "pay": payPath})
+	tellJSON(w, http.StatusOK, map[string]any{"users": all, "pay": payPath, "rehearsal": rehearsalPath})
 }
 
 // isAddress reports whether host is localhost or a number, with or without a port.
@@ -63,14 +65,25 @@ type payer struct {
 	api   http.Handler
 }
 
-// bodyMax is how many bytes the number of an order may take.
+// bodyMax is how many bytes a request may take.
 const bodyMax = 1 << 10
+
+func readJSON(w http.ResponseWriter, r *http.Request, to any) error {
+	return json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyMax)).Decode(to)
+}
+
+// isAdmin asks the api, which knows whose token it is.
+func (s *stack) isAdmin(r *http.Request) (bool, error) {
+	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	a, err := newShop("http://"+local(s.httpAddr), s.token).call(r.Context(), http.MethodGet, "/api/v1/admin/log?limit=1", token, nil)
+	return a.status == http.StatusOK, err
+}
 
 func (p payer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var bill struct {
 		OrderID seckill.OrderID `json:"orderId"`
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyMax)).Decode(&bill); err != nil {
+	if err := readJSON(w, r, &bill); err != nil {
 		tellJSON(w, http.StatusBadRequest, map[string]any{"code": seckill.Invalid, "title": "No order is named"})
 		return
 	}

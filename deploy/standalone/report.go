@@ -40,11 +40,18 @@ func (l law) verdict(t *tally) (faults []string) {
 	return faults
 }
 
-func printReport(out io.Writer, t *tally, l law, took time.Duration) error {
-	var text bytes.Buffer
-	tab := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	row := func(name string, value any, note string) { fmt.Fprintf(tab, "  %s\t%v\t%s\n", name, value, note) }
-	text.WriteByte('\n')
+// reportRow is a line of the report.
+type reportRow struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Note  string `json:"note"`
+}
+
+// table is the report.
+func (l law) table(t *tally, took time.Duration) (rows []reportRow) {
+	row := func(name string, value any, note string) {
+		rows = append(rows, reportRow{name, fmt.Sprint(value), note})
+	}
 	row("accepted", t.accepted.Load(), "told 202 with an order id")
 	row("repeats", t.repeated.Load(), "got their own order back")
 	row("sold out", t.soldOut.Load(), "refused with 409 SOLD_OUT")
@@ -58,6 +65,16 @@ func printReport(out io.Writer, t *tally, l law, took time.Duration) error {
 	r := l.books
 	row("books, Redis", fmt.Sprintf("%d + %d = %d", r.Redis.Stock, r.Redis.Buyers, r.Redis.Total), fmt.Sprintf("stock + buyers = total, %d tickets, %d waiting", r.Redis.Tickets, r.Waiting))
 	row("books, SQL", fmt.Sprintf("%d + %d = %d", r.SQL.Stock, r.SQL.Live(), r.SQL.Total), "stock + live rows = total")
+	return rows
+}
+
+func printReport(out io.Writer, t *tally, l law, took time.Duration) error {
+	var text bytes.Buffer
+	tab := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	text.WriteByte('\n')
+	for _, r := range l.table(t, took) {
+		fmt.Fprintf(tab, "  %s\t%s\t%s\n", r.Name, r.Value, r.Note)
+	}
 	if err := tab.Flush(); err != nil {
 		return err
 	}

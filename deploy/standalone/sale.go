@@ -90,10 +90,15 @@ type tally struct {
 	accepted, repeated, soldOut, refused, failed atomic.Int64
 	stored, rejected, wrong                      atomic.Int64
 
-	mu    sync.Mutex
-	held  map[seckill.UserID]seckill.OrderID // the order of each buyer who was accepted
-	times []time.Duration                    // of each answer
-	first error                              // the first request that failed
+	mu     sync.Mutex
+	held   map[seckill.UserID]seckill.OrderID // the order of each buyer who was accepted
+	unsure map[seckill.UserID]bool            // who was told to try again: they may have an order
+	times  []time.Duration                    // of each answer
+	first  error                              // the first request that failed
+}
+
+func newTally() *tally {
+	return &tally{held: map[seckill.UserID]seckill.OrderID{}, unsure: map[seckill.UserID]bool{}}
 }
 
 // rush lets all buyers click, and returns when every click is answered.
@@ -149,6 +154,7 @@ func (s *shop) click(ctx context.Context, v seckill.VoucherID, user seckill.User
 		}
 	case a.status == http.StatusServiceUnavailable:
 		t.refused.Add(1)
+		t.unsure[user] = true
 	default:
 		t.fail(a.err())
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -22,7 +21,6 @@ import (
 	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/pkg/sqlstore"
 	"github.com/openseckill/seckill/pkg/sqltest"
-	worker "github.com/openseckill/seckill/worker/app"
 )
 
 // stack is a whole system in one process: one api, some workers, and the stores that they
@@ -39,6 +37,11 @@ type stack struct {
 	sql   *sqlstore.Store
 	raw   *sql.DB // past the store, to check it
 	log   *slog.Logger
+
+	rehearsal  *rehearsal
+	workers    []*mortal
+	pauseRedis func(ctx context.Context, d time.Duration) error
+
 	parts []run.Part
 	close []func() error // in the order in which they were opened
 }
@@ -78,10 +81,8 @@ func newStack(ctx context.Context, o options, log *slog.Logger) (s *stack, err e
 		return s, err
 	}
 	for i := range o.workers {
-		s.parts = append(s.parts, worker.New(worker.Deps{
-			Redis: s.redis, SQL: s.sql, Log: log, Registry: obs.NewRegistry("worker", "standalone"),
-			Options: worker.Options{Consumer: fmt.Sprintf("standalone-%d-%d", os.Getpid(), i+1)},
-		}).Run)
+		m := newMortal(s, i+1)
+		s.workers, s.parts = append(s.workers, m), append(s.parts, m.Run)
 	}
 	return s, nil
 }
@@ -99,7 +100,8 @@ func (s *stack) addAPI(ctx context.Context, o options) error {
 		return errors.Join(err, public.Close())
 	}
 	s.httpAddr, s.opsAddr = public.Addr().String(), ops.Addr().String()
-	s.parts = append(s.parts, a.Run, run.HTTP(public, run.NewServer(s.pages(a.Handler()))), run.HTTP(ops, run.NewOpsServer(a.Ops())))
+	s.rehearsal = newRehearsal(s)
+	s.parts = append(s.parts, a.Run, s.rehearsal.Run, run.HTTP(public, run.NewServer(s.pages(a.Handler()))), run.HTTP(ops, run.NewOpsServer(a.Ops())))
 	return nil
 }
 
@@ -134,6 +136,11 @@ func (s *stack) openEmbedded(context.Context) error {
 		return err
 	}
 	s.redisAddr = m.Addr()
+	s.pauseRedis = func(ctx context.Context, d time.Duration) error {
+		m.Lock() // whoever asks waits for it
+		defer m.Unlock()
+		return run.Wait(ctx, d)
+	}
 	s.close = append(s.close, func() error { m.Close(); return nil })
 	s.parts = append(s.parts, func(intake, _ context.Context) error {
 		tick := time.NewTicker(clockTick)
@@ -167,6 +174,12 @@ func (s *stack) openServers(ctx context.Context) error {
 		return err
 	}
 	s.redisAddr = redis.Addr()
+	s.pauseRedis = func(ctx context.Context, d time.Duration) error {
+		if err := redis.Pause(); err != nil {
+			return err
+		}
+		return errors.Join(run.Wait(ctx, d), redis.Resume())
+	}
 	s.close = append(s.close, redis.Close)
 	server, err := sqltest.Start(sqltest.Options{})
 	if err != nil {
