@@ -61,7 +61,7 @@ func (s *sampler) take(ctx context.Context) Sample {
 	sample.Traffic, sample.Processes, sample.Errors = heard.all, heard.processes, heard.errors
 	for i := range sample.Vouchers.Items {
 		v := &sample.Vouchers.Items[i]
-		v.Redis, v.Traffic = s.books[v.ID], heard.sales[v.ID]
+		v.Redis, v.Traffic = s.books[v.ID], heard.of(v.ID)
 		v.State = seckill.Voucher{Begin: v.BeginsAt, End: v.EndsAt}.StateAt(now, v.left())
 	}
 	return sample

@@ -87,6 +87,14 @@ type heard struct {
 	errors    []Trouble
 }
 
+// of is the traffic of one voucher; nobody may have asked for it yet.
+func (h heard) of(v seckill.VoucherID) Traffic {
+	if t, ok := h.sales[v]; ok {
+		return t
+	}
+	return Traffic{Refused: map[seckill.Code]uint64{}}
+}
+
 // sum ends one step of the meters, and tells how they stand.
 func (vs *voices) sum() heard {
 	vs.mu.Lock()

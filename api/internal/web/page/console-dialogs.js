@@ -50,7 +50,7 @@ export function why(error, lost = 'silence') {
 
 /** field is an input with its label. */
 export function field(name, attributes) {
-  return el('div', {class: 'field'}, el('label', {for: `ask-${name}`}, t(name)), el('input', {id: `ask-${name}`, name, ...attributes}));
+  return el('div', {class: 'field'}, el('label', {for: `ask-${name}`, 'data-t': name}, t(name)), el('input', {id: `ask-${name}`, name, ...attributes}));
 }
 
 export const pair = (...fields) => el('div', {class: 'pair'}, ...fields);

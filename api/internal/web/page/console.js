@@ -42,6 +42,7 @@ onLanguage(() => {
 session.onSession(begin);
 const rehearsed = offerRehearsal($('rehearsal'));
 onLanguage(rehearsed);
+translate();
 begin();
 
 /** begin follows the sale for whoever is signed in now. */
@@ -92,7 +93,6 @@ function done(text) {
 }
 
 function draw() {
-  translate();
   document.title = t('consoleTitle');
   const admin = session.role() === 'admin';
   show($('closed'), !admin, $('main'));
