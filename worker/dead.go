@@ -177,7 +177,11 @@ func parseDeadIDs(args []string) ([]seckill.DeadID, error) {
 func replayer(ctx context.Context, s stores) func(seckill.DeadID) (fate, error) {
 	source, ledger := orderid.New(s.redis, s.sql, orderid.Options{}), books.New(s.redis, s.sql, slog.Default())
 	return func(id seckill.DeadID) (fate, error) {
-		fresh, err := source.Next(ctx)
+		d, err := s.redis.DeadMessage(ctx, id)
+		if err != nil {
+			return fate{}, err
+		}
+		fresh, err := source.Next(ctx, d.Order.Voucher)
 		if err != nil {
 			return fate{}, err
 		}

@@ -27,7 +27,7 @@ func Time(id seckill.OrderID) time.Time {
 	return time.Unix(epoch+int64(id>>sequenceBits), 0).UTC()
 }
 
-// Sequence returns which id of its UTC day it is, from 1.
+// Sequence returns the number that no other id of its UTC day has, from 1.
 func Sequence(id seckill.OrderID) int64 { return int64(id) & sequenceMax }
 
 // Bounds returns the ids of the UTC day that holds the instant: from <= id < to. The

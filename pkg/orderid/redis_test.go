@@ -18,7 +18,11 @@ type keys struct {
 
 func (k keys) Generation() uint64 { return 0 }
 
-func (k keys) TakeSequence(ctx context.Context, day string, n, floor int64) (int64, error) {
+func (k keys) Partitions() int { return 1 }
+
+func (k keys) Partition(seckill.VoucherID) int { return 0 }
+
+func (k keys) TakeSequence(ctx context.Context, _ int, day string, n, floor int64) (int64, error) {
 	key := "icr:order:" + day
 	if floor >= 0 {
 		if _, err := k.do(ctx, "SETNX", key, floor); err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,45 +22,70 @@ import (
 // lostGap is how far above the ledger's largest sequence a lost counter starts again.
 const lostGap = 1 << 24
 
-// tally is a counter in memory.
+const voucher = seckill.VoucherID(1001)
+
+// tally is the counters of one partition in memory, or of several.
 type tally struct {
+	partitions int
 	mu         sync.Mutex
 	days       map[string]int64
-	setBack    bool // since the last call with a floor
+	doubtful   map[string]bool // set back, until a call with a floor
 	calls      atomic.Int64
 	generation atomic.Uint64
 	before     func(ctx context.Context) error // runs at the start of each call
 }
 
 func newTally() *tally {
-	return &tally{days: map[string]int64{}, before: func(context.Context) error { return nil }}
+	return &tally{partitions: 1, days: map[string]int64{}, doubtful: map[string]bool{}, before: func(context.Context) error { return nil }}
 }
 
 func (c *tally) Generation() uint64 { return c.generation.Load() }
 
-func (c *tally) TakeSequence(ctx context.Context, day string, n, floor int64) (int64, error) {
+func (c *tally) Partitions() int { return c.partitions }
+
+func (c *tally) Partition(v seckill.VoucherID) int { return int(v) % c.partitions }
+
+// of names a counter as a whole: its partition, where there are several, and its day.
+func (c *tally) of(p int, day string) string {
+	if c.partitions == 1 {
+		return day
+	}
+	return strconv.Itoa(p) + ":" + day
+}
+
+func (c *tally) TakeSequence(ctx context.Context, p int, day string, n, floor int64) (int64, error) {
+	day = c.of(p, day)
 	c.calls.Add(1)
 	if err := c.before(ctx); err != nil {
 		return 0, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.days[day]; !ok || c.setBack {
+	if _, ok := c.days[day]; !ok || c.doubtful[day] {
 		if floor < 0 {
 			return c.days[day], seckill.NotReady
 		}
-		c.days[day], c.setBack = floor, false
+		c.days[day], c.doubtful[day] = floor, false
 	}
 	c.days[day] += n
 	return c.days[day], nil
 }
 
+// setBack lets all counters be where they were.
+func (c *tally) setBack(days map[string]int64) {
+	c.days = days
+	for name := range days {
+		c.doubtful[name] = true
+	}
+	c.generation.Add(1)
+}
+
 // stored is a ledger that holds these ids.
 type stored []seckill.OrderID
 
-func (l stored) MaxSequence(_ context.Context, from, to seckill.OrderID) (highest int64, _ error) {
+func (l stored) MaxSequence(_ context.Context, from, to seckill.OrderID, p, partitions int) (highest int64, _ error) {
 	for _, id := range l {
-		if id >= from && id < to {
+		if id >= from && id < to && orderid.Sequence(id)%int64(partitions) == int64(p) {
 			highest = max(highest, orderid.Sequence(id))
 		}
 	}
@@ -93,7 +119,7 @@ func take(t *testing.T, goroutines, n int, sources ...*orderid.Source) []seckill
 		all.Go(func() {
 			for i := 0; i < n && errs[g] == nil; i++ {
 				var id seckill.OrderID
-				id, errs[g] = sources[(g+i)%len(sources)].Next(t.Context())
+				id, errs[g] = sources[(g+i)%len(sources)].Next(t.Context(), seckill.VoucherID(1+i))
 				ids[g] = append(ids[g], id)
 			}
 		})
@@ -193,7 +219,7 @@ func TestNextWhenTheCounterIsLost(t *testing.T) {
 	clear(c.days) // Redis is empty, in the same second
 	c.generation.Add(1)
 	*l = before[:100] // most were not stored yet
-	highest, err := l.MaxSequence(t.Context(), 0, math.MaxInt64)
+	highest, err := l.MaxSequence(t.Context(), 0, math.MaxInt64, 0, 1)
 	require.NoError(t, err)
 	after := take(t, 2, 1500, orderid.New(c, l, o), a)
 	requireUnique(t, append(before, after...))
@@ -211,8 +237,7 @@ func TestNextWhenTheCounterIsSetBack(t *testing.T) {
 	old := maps.Clone(c.days)
 	before := take(t, 2, 1500, a, b)
 
-	c.days, c.setBack = old, true
-	c.generation.Add(1)
+	c.setBack(old)
 	after := take(t, 2, 1500, b, a)
 	requireUnique(t, slices.Concat(first, before, after))
 }
@@ -241,15 +266,15 @@ func TestNextRefusesOverflow(t *testing.T) {
 		{"a clock before 2025", time.Date(2024, time.December, 31, 23, 59, 59, 0, time.UTC), 0, "the clock says 2024-12-31T23:59:59Z"},
 		{"a clock past 31 bits", last.Add(time.Second), 0, "the clock says 2093-01-19T03:14:08Z"},
 		{"the last block of a day", noon, math.MaxUint32 - 10, ""},
-		{"a block past 32 bits", noon, math.MaxUint32 - 9, "a day's sequences go from 1 to 4294967295"},
-		{"a counter below zero", noon, -1, "a day's sequences go from 1"},
+		{"a block past 32 bits", noon, math.MaxUint32 - 9, "a day's numbers go from 1 to 4294967295"},
+		{"a counter below zero", noon, -1, "a day's numbers go from 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newTally()
 			c.days[tt.at.Format("20060102")] = tt.count
 			s := orderid.New(c, stored{}, orderid.Options{Block: 10, Now: newClock(tt.at, 0).now})
-			id, err := s.Next(t.Context())
+			id, err := s.Next(t.Context(), voucher)
 			if tt.cause == "" {
 				require.NoError(t, err)
 				require.Equal(t, tt.at, orderid.Time(id))
@@ -266,14 +291,14 @@ func TestNextRefusesOverflow(t *testing.T) {
 // broken is a ledger that does not answer.
 type broken struct{}
 
-func (broken) MaxSequence(context.Context, seckill.OrderID, seckill.OrderID) (int64, error) {
+func (broken) MaxSequence(context.Context, seckill.OrderID, seckill.OrderID, int, int) (int64, error) {
 	return 0, &seckill.Error{Op: "ledger", Code: seckill.Unavailable}
 }
 
 func TestNextWithoutLedger(t *testing.T) {
 	c := newTally()
 	s := orderid.New(c, broken{}, orderid.Options{})
-	_, err := s.Next(t.Context())
+	_, err := s.Next(t.Context(), voucher)
 	require.ErrorIs(t, err, seckill.Unavailable)
 	require.Empty(t, c.days, "a counter that may have been lost is not begun at a guess")
 }
@@ -286,7 +311,7 @@ func TestNextSharesOneRefill(t *testing.T) {
 		errs := make(chan error, 100)
 		for range 100 {
 			go func() {
-				_, err := s.Next(t.Context())
+				_, err := s.Next(t.Context(), voucher)
 				errs <- err
 			}()
 		}
@@ -315,7 +340,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			err = make(chan error, 1)
 			go func() {
-				_, e := s.Next(ctx)
+				_, e := s.Next(ctx, voucher)
 				err <- e
 			}()
 			synctest.Wait()
@@ -342,9 +367,9 @@ func TestNextEndsWithItsContext(t *testing.T) {
 func TestNextDoesNotAllocate(t *testing.T) {
 	s := orderid.New(newTally(), stored{}, orderid.Options{Block: 1 << 20})
 	ctx := t.Context()
-	_, err := s.Next(ctx)
+	_, err := s.Next(ctx, voucher)
 	require.NoError(t, err)
-	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = s.Next(ctx) }))
+	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = s.Next(ctx, voucher) }))
 }
 
 func BenchmarkNext(b *testing.B) {
@@ -352,7 +377,7 @@ func BenchmarkNext(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := s.Next(b.Context()); err != nil {
+			if _, err := s.Next(b.Context(), voucher); err != nil {
 				b.Error(err)
 			}
 		}

@@ -49,8 +49,16 @@ func (k keys) events(p int) string                { return "seckill:events" + k.
 func (k keys) replays(p int) string               { return "seckill:replays" + k.tag(p) }
 func (k keys) tries(p int) string                 { return "seckill:tries" + k.tag(p) }
 func (k keys) server(p int) string                { return "seckill:server" + k.tag(p) }
-func (k keys) sequence(day string) string         { return "icr:order:" + day }
-func (k keys) sequenceRun(day string) string      { return "{" + k.sequence(day) + "}:run" } // in a cluster, beside it
+
+func (k keys) sequence(p int, day string) string { return "icr:order" + k.tag(p) + ":" + day }
+
+// sequenceRun is in the slot of its sequence.
+func (k keys) sequenceRun(p int, day string) string {
+	if k.partitions == 0 {
+		return "{" + k.sequence(p, day) + "}:run"
+	}
+	return k.sequence(p, day) + ":run"
+}
 
 func (k keys) lock(p int, u seckill.UserID) string {
 	return "lock:order" + k.tag(p) + ":" + u.String()

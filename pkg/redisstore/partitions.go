@@ -32,7 +32,7 @@ func (s *Store) agree(ctx context.Context, c redis.Cmdable) error {
 	case was != n:
 		return &seckill.Error{Op: "redisstore.Open", Code: seckill.Invalid, Err: fmt.Errorf(
 			"SECKILL_PARTITIONS is %s, and the keys in this Redis were made with %s. Every program needs the same number. "+
-				"To change it, stop all of them once no order waits, delete the keys seckill:*, and start them with the new one: the database has what is sold", n, was)}
+				"To change it, stop all of them once no order waits, delete the keys seckill:* and icr:order:*, and start them with the new one: the database has what is sold", n, was)}
 	default:
 		return nil
 	}

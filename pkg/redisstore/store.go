@@ -14,6 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/openseckill/seckill/pkg/seckill"
 )
 
 // The client's own logger writes past ours, and only what its errors say as well.
@@ -131,6 +133,9 @@ func infoField(text, name string) string {
 
 // Partitions is how many streams there are, at least 1.
 func (s *Store) Partitions() int { return max(1, s.keys.partitions) }
+
+// Partition is the one of them that holds the voucher, from 0.
+func (s *Store) Partition(v seckill.VoucherID) int { return s.keys.partition(v) }
 
 // Ping reports whether Redis answers and takes writes in one partition at least: while a
 // master of a cluster is away, the others sell on.

@@ -107,7 +107,8 @@ func TestKeys(t *testing.T) {
 		require.Equal(t, "seckill:dead", k.dead(0))
 		require.Equal(t, "seckill:events", k.events(0))
 		require.Equal(t, "lock:order:42", k.lock(0, 42))
-		require.Equal(t, "icr:order:20250101", k.sequence("20250101"))
+		require.Equal(t, "icr:order:20250101", k.sequence(0, "20250101"))
+		require.Equal(t, "{icr:order:20250101}:run", k.sequenceRun(0, "20250101"))
 	})
 	// D7: no script ever spans two slots.
 	t.Run("with partitions each carries the tag of its own", func(t *testing.T) {
@@ -115,13 +116,15 @@ func TestKeys(t *testing.T) {
 		require.Equal(t, "seckill:stock:{3}:1003", k.stock(1003))
 		require.Equal(t, "seckill:stream:{3}", k.stream(3))
 		require.Equal(t, "lock:order:{3}:42", k.lock(3, 42))
+		require.Equal(t, "icr:order:{3}:20250101", k.sequence(3, "20250101"))
 		server := redistest.NewWith(t, redistest.Options{TCP: true, Args: []string{"--cluster-enabled", "yes"}})
 		c := server.ClientOf(t)
 		slot := func(key string) int64 { return c.ClusterKeySlot(t.Context(), key).Val() }
 		for v := seckill.VoucherID(1); v <= 1000; v++ {
-			want := slot(k.stream(k.partition(v)))
+			p := k.partition(v)
+			want := slot(k.stream(p))
 			require.NotZero(t, want)
-			for _, key := range append(k.books(v), k.dead(k.partition(v)), k.events(k.partition(v)), k.tries(k.partition(v)), k.replays(k.partition(v)), k.lock(k.partition(v), 42)) {
+			for _, key := range append(k.books(v), k.dead(p), k.events(p), k.tries(p), k.replays(p), k.lock(p, 42), k.sequence(p, "20250101"), k.sequenceRun(p, "20250101")) {
 				require.Equal(t, want, slot(key), key)
 			}
 		}
@@ -154,19 +157,19 @@ func (e serverError) RedisError()   {}
 func TestSequence(t *testing.T) {
 	s, c := open(t)
 	const day, key = "20260101", "icr:order:20260101"
-	known, err := s.TakeSequence(t.Context(), day, 100, -1)
+	known, err := s.TakeSequence(t.Context(), 0, day, 100, -1)
 	require.ErrorIs(t, err, seckill.NotReady)
 	require.Zero(t, known)
 	require.Zero(t, c.Exists(t.Context(), key).Val())
 	for i, want := range []int64{5100, 5200, 5300} {
-		last, err := s.TakeSequence(t.Context(), day, 100, []int64{5000, -1, 9000}[i])
+		last, err := s.TakeSequence(t.Context(), 0, day, 100, []int64{5000, -1, 9000}[i])
 		require.NoError(t, err)
 		require.Equal(t, want, last)
 	}
 	require.Positive(t, c.TTL(t.Context(), key).Val())
 	require.Positive(t, c.TTL(t.Context(), "{"+key+"}:run").Val())
 	require.NoError(t, c.Set(t.Context(), key, "9007199254740993", 0).Err())
-	last, err := s.TakeSequence(t.Context(), day, 1, -1)
+	last, err := s.TakeSequence(t.Context(), 0, day, 1, -1)
 	require.NoError(t, err)
 	require.Equal(t, strconv.Itoa(9007199254740994), strconv.FormatInt(last, 10))
 }
@@ -179,24 +182,24 @@ func TestSequenceAfterTheServerCameBack(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	const day = "20260101"
-	_, err = s.TakeSequence(t.Context(), day, 100, 5000)
+	_, err = s.TakeSequence(t.Context(), 0, day, 100, 5000)
 	require.NoError(t, err)
 
 	require.NoError(t, server.Restart())
 	require.Eventually(t, func() bool { return s.Ping(t.Context()) == nil }, 10*time.Second, time.Millisecond) // its old connections are closed
-	known, err := s.TakeSequence(t.Context(), day, 100, -1)
+	known, err := s.TakeSequence(t.Context(), 0, day, 100, -1)
 	require.ErrorIs(t, err, seckill.NotReady)
 	require.EqualValues(t, 5100, known)
-	last, err := s.TakeSequence(t.Context(), day, 100, 9000)
+	last, err := s.TakeSequence(t.Context(), 0, day, 100, 9000)
 	require.NoError(t, err)
 	require.EqualValues(t, 9100, last)
-	last, err = s.TakeSequence(t.Context(), day, 100, -1)
+	last, err = s.TakeSequence(t.Context(), 0, day, 100, -1)
 	require.NoError(t, err)
 	require.EqualValues(t, 9200, last, "it is trusted again")
 
 	require.NoError(t, server.Restart())
 	require.Eventually(t, func() bool { return s.Ping(t.Context()) == nil }, 10*time.Second, time.Millisecond)
-	last, err = s.TakeSequence(t.Context(), day, 100, 1000)
+	last, err = s.TakeSequence(t.Context(), 0, day, 100, 1000)
 	require.NoError(t, err)
 	require.EqualValues(t, 9300, last, "never back to a floor")
 }

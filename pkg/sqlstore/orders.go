@@ -113,11 +113,12 @@ func (s *Store) ReleasesDone(ctx context.Context, ids []seckill.OrderID) error {
 	return nil
 }
 
-// MaxSequence is the highest lower half of the order ids in [from, to), 0 if there are none.
-func (s *Store) MaxSequence(ctx context.Context, from, to seckill.OrderID) (int64, error) {
+// MaxSequence is the highest lower half of the order ids in [from, to), of those that leave p
+// when divided by so many partitions; 0 if there are none.
+func (s *Store) MaxSequence(ctx context.Context, from, to seckill.OrderID, p, partitions int) (int64, error) {
 	var highest int64
-	const query = "SELECT COALESCE(MAX(id & 4294967295), 0) FROM voucher_order WHERE id >= ? AND id < ?"
-	err := s.db.GetContext(ctx, &highest, query, from, to)
+	const query = "SELECT COALESCE(MAX(id & 4294967295), 0) FROM voucher_order WHERE id >= ? AND id < ? AND (id & 4294967295) % ? = ?"
+	err := s.db.GetContext(ctx, &highest, query, from, to, partitions, p)
 	return highest, fault("sqlstore.MaxSequence", err)
 }
 

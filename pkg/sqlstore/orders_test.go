@@ -118,10 +118,14 @@ func TestMaxSequence(t *testing.T) {
 		const second = 1 << 32
 		f.store(order(5*second+9, 1, v), order(6*second+4294967295, 2, v), order(7*second+3, 3, v))
 		for _, row := range []struct {
-			from, to seckill.OrderID
-			want     int64
-		}{{0, math.MaxInt64, 4294967295}, {5 * second, 6 * second, 9}, {7 * second, 8 * second, 3}, {8 * second, 9 * second, 0}} {
-			got, err := f.MaxSequence(t.Context(), row.from, row.to)
+			from, to      seckill.OrderID
+			p, partitions int
+			want          int64
+		}{
+			{0, math.MaxInt64, 0, 1, 4294967295}, {5 * second, 6 * second, 0, 1, 9}, {7 * second, 8 * second, 0, 1, 3}, {8 * second, 9 * second, 0, 1, 0},
+			{0, math.MaxInt64, 2, 7, 9}, {0, math.MaxInt64, 3, 7, 4294967295}, {0, 7 * second, 1, 4, 9}, {0, math.MaxInt64, 2, 4, 0},
+		} {
+			got, err := f.MaxSequence(t.Context(), row.from, row.to, row.p, row.partitions)
 			require.NoError(t, err)
 			require.Equal(t, row.want, got)
 		}

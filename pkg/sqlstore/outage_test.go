@@ -44,7 +44,7 @@ func TestOneConnection(t *testing.T) {
 				"ReleasesDue":  func() error { _, err := f.ReleasesDue(ctx, 10); return err },
 				"ReleasesDone": func() error { return f.ReleasesDone(ctx, []seckill.OrderID{1}) },
 				"RaiseVersion": func() error { return f.RaiseVersion(ctx, v, 3) },
-				"MaxSequence":  func() error { _, err := f.MaxSequence(ctx, 0, 9); return err },
+				"MaxSequence":  func() error { _, err := f.MaxSequence(ctx, 0, 9, 0, 1); return err },
 				"CreateVoucher": func() error {
 					_, _, err := f.CreateVoucher(ctx, flashSale(1), "key")
 					return err

@@ -20,7 +20,7 @@ type sale interface {
 
 // ids mints order ids; see package orderid.
 type ids interface {
-	Next(ctx context.Context) (seckill.OrderID, error)
+	Next(ctx context.Context, v seckill.VoucherID) (seckill.OrderID, error)
 }
 
 // Options bound what a gate lets through and keeps. The zero value of a number but
@@ -77,7 +77,7 @@ func (g *Gate) Admit(ctx context.Context, u seckill.UserID, v seckill.VoucherID)
 	if g.inFlight.Add(1) > g.max {
 		return seckill.Admission{}, &seckill.Error{Op: op, Code: seckill.Overloaded}
 	}
-	id, err := g.ids.Next(ctx)
+	id, err := g.ids.Next(ctx, v)
 	if err != nil {
 		return seckill.Admission{}, &seckill.Error{Op: op, Code: seckill.Unavailable, Err: err}
 	}

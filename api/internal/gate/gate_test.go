@@ -28,7 +28,7 @@ type redis struct {
 	last    seckill.OrderID
 }
 
-func (r *redis) Next(context.Context) (seckill.OrderID, error) {
+func (r *redis) Next(context.Context, seckill.VoucherID) (seckill.OrderID, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last++
@@ -328,7 +328,9 @@ func TestOverload(t *testing.T) {
 
 type noIDs struct{}
 
-func (noIDs) Next(context.Context) (seckill.OrderID, error) { return 0, seckill.Internal }
+func (noIDs) Next(context.Context, seckill.VoucherID) (seckill.OrderID, error) {
+	return 0, seckill.Internal
+}
 
 func TestWithoutIDsItIsUnavailable(t *testing.T) {
 	g := New(&redis{}, noIDs{}, Options{}, time.Now)

@@ -21,7 +21,7 @@ type replayer interface {
 
 // ids mints order ids; see package orderid.
 type ids interface {
-	Next(ctx context.Context) (seckill.OrderID, error)
+	Next(ctx context.Context, v seckill.VoucherID) (seckill.OrderID, error)
 }
 
 // deadView is a buried message. Ids that were not readable are left out.
@@ -93,7 +93,7 @@ func (a *API) replayDead(ctx context.Context, in *deadInput) (*replayOutput, err
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := a.ids.Next(ctx)
+	fresh, err := a.ids.Next(ctx, d.Order.Voucher)
 	if err != nil {
 		return nil, err
 	}

@@ -112,4 +112,6 @@ func (o *office) Replay(_ context.Context, id seckill.DeadID, fresh seckill.Orde
 	return seckill.Order{ID: fresh, User: 42, Voucher: 1001}, nil
 }
 
-func (o *office) Next(context.Context) (seckill.OrderID, error) { return largest, nil }
+func (o *office) Next(context.Context, seckill.VoucherID) (seckill.OrderID, error) {
+	return largest, nil
+}
