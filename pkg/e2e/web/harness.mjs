@@ -8,7 +8,7 @@ import {fileURLToPath} from 'node:url';
 import {chromium} from 'playwright-core';
 
 export const base = process.env.BASE;
-export const patience = {timeout: 30_000};
+export const patience = {timeout: 90_000};
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const {users} = await (await fetch(`${base}/demo`)).json();

@@ -78,10 +78,10 @@ test('an order that waits is shown, a reload later too, and then goes its way', 
 
 test('a rejected order says why', async (t) => {
   const id = await sell({title: 'Rejected'});
-  const page = await visit(t, '/', {user: 'Ada'});
+  const page = await visit(t, '/', {user: 'Chen'});
   await page.route('**/events', (route) => {
     const [, orderId] = route.request().url().match(/orders\/(\d+)/);
-    const order = {orderId, voucherId: id, userId: '42', status: 'rejected', reason: 'short'};
+    const order = {orderId, voucherId: id, userId: '44', status: 'rejected', reason: 'short'};
     return route.fulfill({contentType: 'text/event-stream', body: `event: order\ndata: ${JSON.stringify(order)}\n\n`});
   });
   await button(cardOf(page, 'Rejected'), /Buy for/).click();
@@ -173,6 +173,15 @@ test('keys are enough', async (t) => {
   await page.keyboard.press('Enter');
   await says(cardOf(page, 'Keys'), 'Pay within');
   assert.ok(await cardOf(page, 'Keys').evaluate((card) => card.contains(document.activeElement)), 'focus is lost');
+});
+
+test('a token that is refused is forgotten, and that is said', async (t) => {
+  const page = await visit(t, '/', {user: 'Ada'});
+  await button(page, 'User 42 · Sign out').waitFor();
+  await page.evaluate(() => localStorage.setItem('seckill.token', `${localStorage.getItem('seckill.token')}x`));
+  await page.reload();
+  await says(page, 'Your token is not valid any more.');
+  await button(page, 'Sign in').first().waitFor();
 });
 
 test('a token can be pasted', async (t) => {

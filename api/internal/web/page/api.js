@@ -27,7 +27,7 @@ export function headers(more = {}) {
 
 /** refusal reads the problem in an answer; a token that is no longer good is forgotten. */
 export async function refusal(response, sent) {
-  if (response.status === 401 && sent && sent === session.token()) session.signOut();
+  if (response.status === 401 && sent && sent === session.token()) session.signOut(true);
   const problem = await response.json().catch(() => ({code: 'UNAVAILABLE', title: `HTTP ${response.status}`}));
   const seconds = Number.parseInt(response.headers.get('Retry-After'), 10);
   return new Refusal(response.status, problem, Number.isNaN(seconds) ? null : seconds * 1000);

@@ -74,10 +74,9 @@ export class Card {
 function button({voucher, order, purchase, signedIn}, state, price) {
   if (purchase.phase === 'asking') return {label: t('asking')};
   if (purchase.phase === 'waiting') return {label: t('tryingIn', {time: countdown(purchase.resumes - performance.now())})};
-  if (state === 'ended') return {label: t('ended')};
+  if (state === 'ended' || state === 'soldOut') return {label: t(state)};
   if (!signedIn) return {label: t('signInToBuy'), enabled: true};
   if (state === 'upcoming') return {label: `${t('opensIn')} ${countdown(clock.until(voucher.beginsAt))}`};
-  if (state === 'soldOut') return {label: t('soldOut')};
   return {label: t(order ? 'buyAgain' : 'buy', {price}), enabled: true};
 }
 

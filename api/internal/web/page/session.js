@@ -4,6 +4,7 @@
 const kept = 'seckill.token';
 const listeners = new Set();
 let current = read(localStorage.getItem(kept));
+let refused = false;
 
 /** read returns {token, user, role}, or null for what is no token. */
 function read(token) {
@@ -25,17 +26,23 @@ export const user = () => current?.user ?? null;
 export const role = () => current?.role ?? null;
 export const token = () => current?.token ?? null;
 
+/** expired reports whether the server refused the token that was used last. */
+export const expired = () => refused;
+
 /** signIn reports whether text is a token at all. */
 export function signIn(text) {
   const next = read(text);
   if (!next) return false;
   localStorage.setItem(kept, next.token);
+  refused = false;
   change(next);
   return true;
 }
 
-export function signOut() {
+/** signOut forgets the token; the server may be who wants it. */
+export function signOut(byServer = false) {
   localStorage.removeItem(kept);
+  refused = byServer;
   change(null);
 }
 

@@ -6,6 +6,7 @@ add({
   en: {
     title: 'Flash sale', skip: 'Skip to the content', onSale: 'On sale', myOrders: 'My orders', more: 'Older orders', days: '{n} d', console: 'Console',
     nothing: 'Nothing is on sale yet.', old: 'The shop cannot be reached. What you see may be old; trying again…',
+    signInAgain: 'Your token is not valid any more. Please sign in again.',
     upcoming: 'Upcoming', open: 'Open', soldOut: 'Sold out', ended: 'Ended', stock: 'Units left', left: '{left} of {total} left',
     opensIn: 'Opens in', opensAt: 'Opens {at}', endsIn: 'Ends in', endedAt: 'Ended {at}', free: 'Free',
     buy: 'Buy for {price}', buyAgain: 'Buy again for {price}', signInToBuy: 'Sign in to buy', asking: 'Asking…', tryingIn: 'Trying again in {time}', stop: 'Stop trying',
@@ -22,6 +23,7 @@ add({
   zh: {
     title: '限时秒杀', skip: '跳到正文', onSale: '正在发售', myOrders: '我的订单', more: '更早的订单', days: '{n} 天', console: '控制台',
     nothing: '暂无活动。', old: '暂时无法连接，当前显示可能不是最新，正在重试……',
+    signInAgain: '令牌已失效，请重新登录。',
     upcoming: '即将开始', open: '抢购中', soldOut: '已售罄', ended: '已结束', stock: '剩余库存', left: '剩余 {left} / {total}',
     opensIn: '距开始', opensAt: '{at} 开始', endsIn: '距结束', endedAt: '{at} 已结束', free: '免费',
     buy: '{price} 立即抢购', buyAgain: '{price} 再次抢购', signInToBuy: '登录后抢购', asking: '正在提交……', tryingIn: '{time} 后自动重试', stop: '停止重试',

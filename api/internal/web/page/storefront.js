@@ -75,7 +75,12 @@ function draw() {
     card.update({voucher, purchase, deed, order: orders?.latest(voucher.voucherId), signedIn: orders !== null, canPay});
   }
   drawOrders();
-  text($('notice'), reachable ? '' : t('old'));
+  text($('notice'), notice());
+}
+
+function notice() {
+  if (!reachable) return t('old');
+  return session.expired() ? t('signInAgain') : '';
 }
 
 /** lay puts the cards in their order: by begin, those that are over last. It moves only what has to move. */

@@ -14,6 +14,7 @@ import {backoff, pause} from './wait.js';
 export async function follow(path, {event, live = () => {}, refused = () => {}, more = {}, silence = 40_000, signal}) {
   for (let failures = 0; !signal.aborted; failures++) {
     await visible(signal);
+    let least = 0; // ms that the server asks for
     try {
       await read(path, more, silence, signal, (name, data) => {
         failures = 0;
@@ -23,10 +24,11 @@ export async function follow(path, {event, live = () => {}, refused = () => {}, 
     } catch (e) {
       if (signal.aborted) return;
       if (e instanceof Refusal && e.retryAfter === null && e.status < 500) return refused(e);
+      least = e.retryAfter ?? 0;
     }
     if (signal.aborted) return;
     if (!document.hidden) live(false);
-    await pause(backoff(failures), signal);
+    await pause(Math.max(least, backoff(failures)), signal);
   }
 }
 
