@@ -59,6 +59,7 @@ func (vs *voices) hear(data []byte) {
 func (vs *voices) tell(p obs.Pulse) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
+	now := vs.now().UTC()
 	was, old := vs.known[p.Process]
 	if !old {
 		if len(vs.known) >= voicesMax {
@@ -75,8 +76,9 @@ func (vs *voices) tell(p obs.Pulse) {
 			vs.sales[v] = m
 		}
 		m.add(counts.Since(was.Sales[v]), old)
+		m.heard = now
 	}
-	was.Pulse, was.at = p, vs.now().UTC()
+	was.Pulse, was.at = p, now
 }
 
 // heard is what all of them together say.
@@ -105,6 +107,10 @@ func (vs *voices) sum() heard {
 		processes: Processes{Part: vs.part, Items: []Process{}}, errors: []Trouble{},
 	}
 	for v, m := range vs.sales {
+		if now.Sub(m.heard) > goneAfter {
+			delete(vs.sales, v)
+			continue
+		}
 		h.sales[v] = m.step(now)
 	}
 	for name, p := range vs.known {
@@ -135,6 +141,7 @@ type meter struct {
 	sum   obs.Counts
 	now   obs.Counts // since the last step
 	steps []step     // the newest last
+	heard time.Time  // when somebody spoke of it last; of all vouchers together: never
 }
 
 type step struct {

@@ -28,8 +28,8 @@ export function ask({title, what, fields = [], verb, act, lost = 'silence'}) {
         text(fault, why(error, lost));
       }
     }}, ...fields, fault, el('div', {class: 'actions'}, yes, no));
-    const dialog = el('dialog', {'aria-labelledby': 'ask-title', 'aria-describedby': 'ask-what'},
-      el('h2', {id: 'ask-title'}, title), el('p', {id: 'ask-what'}, what), form);
+    const dialog = el('dialog', {'aria-labelledby': 'dialog-title', 'aria-describedby': 'dialog-text'},
+      el('h2', {id: 'dialog-title'}, title), el('p', {id: 'dialog-text'}, what), form);
     dialog.addEventListener('close', () => {
       dialog.remove();
       resolve(said);

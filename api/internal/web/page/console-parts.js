@@ -23,7 +23,7 @@ export function age(part, now) {
 
 /** rate writes a number per second; millis a time in ms. */
 export const rate = (n) => number(n < 10 ? Math.round(n * 10) / 10 : Math.round(n));
-export const millis = (n) => (n > 0 ? t('ms', {n: rate(n)}) : '–');
+export const millis = (n) => (n > 0 ? t('ms', {n: n < 0.1 ? `< ${number(0.1)}` : rate(n)}) : '–');
 
 /** facts is a list of names and values; wide ones take a line of their own. */
 export function facts(keys, {kind = 'facts', wide = []} = {}) {
@@ -34,12 +34,12 @@ export function facts(keys, {kind = 'facts', wide = []} = {}) {
     cells[key] = {value, note, cell: el('dd', {'data-fact': key}, value, note)};
     return el('div', {class: wide.includes(key) ? 'wide' : ''}, el('dt', {'data-t': key}, t(key)), cells[key].cell);
   }));
-  /** set writes a value; note says why it is not of now. */
-  const set = (key, value, note = '') => {
+  /** set writes a value; old says how old it is, "" if it is of now, and note what else to know of it. */
+  const set = (key, value, old = '', note = '') => {
     const c = cells[key];
     if (c.value.data !== value) c.value.data = value;
-    text(c.note, note);
-    c.cell.classList.toggle('old', note !== '');
+    text(c.note, old || note);
+    c.cell.classList.toggle('old', old !== '');
   };
   return {list, set};
 }
@@ -60,7 +60,8 @@ export function keyed(parent, items, key, make, update) {
   for (const gone of there.values()) gone.remove();
 }
 
-const kept = 300; // samples: five minutes
+const minute = 60; // samples
+const kept = 5 * minute;
 const svg = (tag, attributes) => {
   const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
   for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
@@ -70,10 +71,10 @@ const svg = (tag, attributes) => {
 /** chart draws the last minutes of some series; null is a gap: nobody knows. */
 export function chart(series) {
   const paths = series.map((s) => svg('path', {class: s}));
-  const picture = svg('svg', {viewBox: `0 0 ${kept - 1} 100`, preserveAspectRatio: 'none', role: 'img'});
+  const picture = svg('svg', {preserveAspectRatio: 'none', role: 'img'});
   picture.append(...paths);
   const top = el('span');
-  const span = el('span');
+  const span = el('span'); // whole minutes, as many as there are
   const figure = el('figure', {class: 'chart'},
     el('figcaption', {}, el('span', {}, ...series.flatMap((s) => [el('span', {class: `key ${s}`, 'data-t': `series_${s}`}, t(`series_${s}`)), '  '])), top),
     picture, el('div', {class: 'axis'}, span));
@@ -85,18 +86,21 @@ export function chart(series) {
     if (points.length > kept) points.shift();
   };
   const draw = () => {
+    const width = minute * Math.max(1, Math.ceil(points.length / minute));
+    const minutes = t('lastMinutes', {n: number(width / minute)});
+    picture.setAttribute('viewBox', `0 0 ${width - 1} 100`);
     const most = Math.max(1, ...points.flat().filter((n) => n !== null));
-    paths.forEach((path, s) => path.setAttribute('d', line(points.map((p) => p[s]), most)));
+    paths.forEach((path, s) => path.setAttribute('d', line(points.map((p) => p[s]), most, width)));
     text(top, t('most', {n: rate(most)}));
-    text(span, t('lastMinutes', {n: number(kept / 60)}));
+    text(span, minutes);
     const latest = points.at(-1) ?? [];
     const list = series.map((s, i) => `${t(`series_${s}`)} ${latest[i] == null ? t('never') : rate(latest[i])}`).join(', ');
-    picture.setAttribute('aria-label', t('chartSays', {name: t('lastMinutes', {n: kept / 60}), list}));
+    picture.setAttribute('aria-label', t('chartSays', {name: minutes, list}));
   };
   return {figure, push, draw};
 }
 
-function line(values, most) {
+function line(values, most, width) {
   let d = '';
   let pen = 'M';
   values.forEach((n, i) => {
@@ -104,7 +108,7 @@ function line(values, most) {
       pen = 'M';
       return;
     }
-    d += `${pen}${kept - values.length + i} ${(100 - (n / most) * 96).toFixed(1)}`;
+    d += `${pen}${width - values.length + i} ${(100 - (n / most) * 96).toFixed(1)}`;
     pen = 'L';
   });
   return d;

@@ -46,10 +46,10 @@ function fill(set, bar, v, sample) {
   set('left', loaded ? t('of', {n: number(redis.stock), total: number(v.total)}) : '–', old.redis);
   set('held', loaded ? number(redis.buyers) : '–', old.redis);
   set('stored', number(v.stored), old.sql);
-  set('rates', `${rate(traffic.acceptedPerSecond)} / ${sample.vouchers.error ? '–' : rate(v.storedPerSecond)}`, old.others || old.sql);
-  set('requests', number(traffic.requests), old.others);
-  set('latencyShort', `${millis(traffic.p50)} / ${millis(traffic.p99)}`, old.others);
-  set('refused', refused(traffic.refused), old.others);
+  set('rates', `${rate(traffic.acceptedPerSecond)} / ${sample.vouchers.error ? '–' : rate(v.storedPerSecond)}`, old.sql, old.others);
+  set('requests', number(traffic.requests), '', old.others);
+  set('latencyShort', `${millis(traffic.p50)} / ${millis(traffic.p99)}`, '', old.others);
+  set('refused', refused(traffic.refused), '', old.others);
   set('books', t(`books_${books(redis)}`), old.redis);
   set('window', `${dateTime(v.beginsAt)} – ${dateTime(v.endsAt)}`);
 }

@@ -116,10 +116,10 @@ function drawTiles() {
   const {traffic, queue, processes} = sample;
   const own = processes.error ? t('ownOnly') : '';
   const old = age(queue, sample.at);
-  tiles.set('requestsRate', rate(traffic.requestsPerSecond), own);
-  tiles.set('acceptedRate', rate(traffic.acceptedPerSecond), own);
+  tiles.set('requestsRate', rate(traffic.requestsPerSecond), '', own);
+  tiles.set('acceptedRate', rate(traffic.acceptedPerSecond), '', own);
   tiles.set('storedRate', sample.vouchers.error ? '–' : rate(sample.vouchers.storedPerSecond), age(sample.vouchers, sample.at));
-  tiles.set('latency', `${millis(traffic.p50)} / ${millis(traffic.p99)}`, own);
+  tiles.set('latency', `${millis(traffic.p50)} / ${millis(traffic.p99)}`, '', own);
   tiles.set('waiting', number(queue.waiting), old);
   tiles.set('pending', number(queue.pending), old);
   tiles.set('oldest', t('seconds', {n: rate(queue.oldestSeconds)}), old);
