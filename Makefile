@@ -52,6 +52,11 @@ test-alerts: servers ## hold alerts and dashboard to a real sale, by Prometheus 
 	deploy/servers.sh prometheus
 	$(GO) test -tags nomsgpack,promtool -count=1 -timeout 15m ./deploy/alerts
 
+.PHONY: test-web
+test-web: servers ## buy and watch in a real browser; installs chromium if it is missing
+	deploy/servers.sh chromium
+	$(GO) test -tags nomsgpack,web -count=1 -timeout 20m ./pkg/e2e/web
+
 .PHONY: durability
 durability: servers ## kill Redis in each way of running it, and follow every 202; OUT= for the table
 	SECKILL_E2E=full $(GO) test $(TAGS) -count=1 -timeout 20m -v -run TestDurability ./pkg/e2e/durability
@@ -75,17 +80,22 @@ fuzz: ## read nonsense for FUZZTIME= (30s) each: tokens, paths, bodies, stream e
 vuln: ## look the dependencies up in Go's list of known faults
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) $(TAGS) ./...
 
-.PHONY: bench bench-worker
+.PHONY: bench bench-worker bench-cluster
 bench: servers ## compare ways of selling, ours among them; N= ROUNDS= CHECK=1
 	$(GO) run $(TAGS) ./deploy/bench admit
 bench-worker: servers ## compare ways of storing, then drain a million orders; N= ROUNDS= CHECK=1
 	$(GO) run $(TAGS) ./deploy/bench worker
 	$(GO) run $(TAGS) ./deploy/bench drain
+bench-cluster: servers ## what an order costs one Redis, a cluster of one master, and of three; N= ROUNDS= CHECK=1
+	$(GO) run $(TAGS) ./deploy/bench cluster
 
 .PHONY: lint
 lint: $(GOLANGCI) ## hold the code to the house's style
 	$(GOLANGCI) run ./...
+	$(GOLANGCI) run --build-tags nomsgpack,promtool,web ./deploy/alerts ./pkg/e2e/web
+	cd deploy/check && $(GOLANGCI) run ./...
 	$(GO) mod tidy -diff
+	cd deploy/check && $(GO) mod tidy -diff
 
 # Built once and kept; a new version is another file.
 $(GOLANGCI):
