@@ -69,7 +69,7 @@ func (s *sampler) take(ctx context.Context) Sample {
 
 // left is by Redis, or by SQL where Redis does not say.
 func (v *Voucher) left() int64 {
-	if v.Redis.Error != "" || v.Redis.RedisBooks.State == "" {
+	if v.Redis.Error != "" || v.Redis.State == "" {
 		return v.Total - v.Stored
 	}
 	return v.Redis.Stock
