@@ -21,9 +21,13 @@ export function age(part, now) {
   return known(part) ? t('ago', {n: number(Math.round((Date.parse(now) - Date.parse(part.at)) / 1000))}) : t('never');
 }
 
-/** rate writes a number per second; millis a time in ms. */
+/** rate writes a number per second; millis a time that is told in ms. */
 export const rate = (n) => number(n < 10 ? Math.round(n * 10) / 10 : Math.round(n));
-export const millis = (n) => (n > 0 ? t('ms', {n: n < 0.1 ? `< ${number(0.1)}` : rate(n)}) : '–');
+export function millis(n) {
+  if (n === 0) return '–';
+  if (n >= 1000) return t('seconds', {n: rate(n / 1000)});
+  return t('ms', {n: n < 0.1 ? `< ${number(0.1)}` : rate(n)});
+}
 
 /** facts is a list of names and values; wide ones take a line of their own. */
 export function facts(keys, {kind = 'facts', wide = []} = {}) {
