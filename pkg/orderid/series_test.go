@@ -132,18 +132,18 @@ func TestNextAfterTheNumberOfPartitionsChanged(t *testing.T) {
 func TestNextHasRoomForLosses(t *testing.T) {
 	for _, partitions := range []int{1, 2, 4, 5, 12, 16, 100, 1024} {
 		t.Run(strconv.Itoa(partitions), func(t *testing.T) {
-			c, ids := newTallies(partitions), stored{}
-			last := seckill.VoucherID(partitions - 1)
+			c, ids := newTallies(partitions), &stored{}
+			apart := max(1, partitions/12)
 			for range 31 {
 				clear(c.days)
 				s := orderid.New(c, ids, orderid.Options{Block: 10, Now: newClock(noon, 0).now})
-				for _, v := range []seckill.VoucherID{0, last} {
-					id, err := s.Next(t.Context(), v)
+				for p := partitions - 1; p >= 0; p -= apart {
+					id, err := s.Next(t.Context(), seckill.VoucherID(p))
 					require.NoError(t, err)
-					ids = append(ids, id)
+					*ids = append(*ids, id)
 				}
 			}
-			requireUnique(t, ids)
+			requireUnique(t, *ids)
 		})
 	}
 }
