@@ -20,7 +20,7 @@ func TestTokensAreForPagesOfThisMachine(t *testing.T) {
 		"rebound.example:8080": 404, "localhost.example": 404, "": 404,
 	} {
 		w := httptest.NewRecorder()
-		r := httptest.NewRequest("GET", "/demo", nil)
+		r := httptest.NewRequest(http.MethodGet, "/demo", nil)
 		r.Host = host
 		s.pages(http.NotFoundHandler()).ServeHTTP(w, r)
 		require.Equal(t, status, w.Code, host)

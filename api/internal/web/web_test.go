@@ -51,7 +51,7 @@ func TestServeFile(t *testing.T) {
 }
 
 func get(h http.Handler, header ...string) *httptest.ResponseRecorder {
-	r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
+	r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
