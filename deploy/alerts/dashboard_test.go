@@ -3,7 +3,6 @@ package alerts
 import (
 	"encoding/json"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,11 +36,6 @@ func readDashboard(t *testing.T) (d dashboard) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &d))
 	return d
-}
-
-// query is an expression as Grafana sends it.
-func query(expr string) string {
-	return strings.NewReplacer("$__rate_interval", "1m", "$instance", ".*").Replace(expr)
 }
 
 func TestDashboard(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,4 +96,9 @@ func startPrometheus(t *testing.T, api, worker string) (addr string) {
 		return resp.StatusCode == http.StatusOK
 	}, patient, poll)
 	return addr
+}
+
+// query is an expression as Grafana sends it.
+func query(expr string) string {
+	return strings.NewReplacer("$__rate_interval", "1m", "$instance", ".*").Replace(expr)
 }
