@@ -8,8 +8,8 @@ const befall = (what) => fetch(`${base}/fault/${what}`, {method: 'POST'});
 
 test('a worker dies', async (t) => {
   const page = await visit(t, '/console', {user: 'Admin'});
-  const rows = page.locator('#process-rows tr', {hasText: 'worker'});
-  await rows.nth(1).waitFor(patience);
+  const programs = page.locator('#process-rows td:nth-child(2)', {hasText: 'worker'});
+  await programs.nth(1).waitFor(patience); // both have spoken
   const {name} = await (await befall('worker')).json();
   await has(page.locator('#troubles'), `${name} has said nothing since`);
   await has(page.locator('#process-rows tr', {hasText: name}), 'silent');

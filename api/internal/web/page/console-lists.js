@@ -8,21 +8,23 @@ import {dateTime, number} from './format.js';
 import {t} from './i18n.js';
 
 const $ = (id) => document.getElementById(id);
+const silentAfter = 10; // seconds without a read of a consumer that was not heard
 
 /** processes joins those that speak with those that Redis knows as consumers. */
 export function processes(sample) {
   const all = new Map(sample.processes.items.map((p) => [p.name, {...p, idle: (Date.parse(sample.at) - Date.parse(p.at)) / 1000}]));
   for (const c of sample.queue.consumers) {
-    const p = all.get(c.name) ?? {name: c.name, program: 'worker', silent: true, idle: c.idleSeconds};
+    const p = all.get(c.name) ?? {name: c.name, program: '–', silent: c.idleSeconds > silentAfter, idle: c.idleSeconds};
     all.set(c.name, {...p, holds: c.holds});
   }
   keyed($('process-rows'), [...all.values()], (p) => p.name, (p) => {
-    const row = el('tr', {}, el('td', {class: 'name'}, p.name), el('td', {}, p.program), el('td', {class: 'right'}), el('td', {class: 'right'}));
+    const row = el('tr', {}, el('td', {class: 'name'}, p.name), el('td'), el('td', {class: 'right'}), el('td', {class: 'right'}));
     row.badge = el('span', {class: 'badge warn'});
     row.heard = document.createTextNode('');
     row.lastElementChild.append(row.badge, ' ', row.heard);
     return row;
   }, (row, p) => {
+    text(row.children[1], p.program);
     text(row.children[2], p.holds === undefined ? '–' : number(p.holds));
     const heard = t('ago', {n: number(Math.max(0, Math.round(p.idle)))});
     if (row.heard.data !== heard) row.heard.data = heard;
