@@ -13,23 +13,31 @@ import (
 const findingsMax = 1000
 
 const (
-	syncWaits = 10                     // for a sync that is under way, before an audit tells what it sees
-	syncLasts = 500 * time.Millisecond // about
+	passingMax = 10                     // looks at what is under way, before an audit tells what it sees
+	changeMax  = 3                      // of these, at a change that has reached one of the two stores
+	passing    = 500 * time.Millisecond // between two of them
 )
 
 // Audit compares Redis and SQL about one voucher, at any time, and changes nothing. What a
-// sync has in hand is no drift: its end is waited for, some seconds.
+// sync or a change has in hand is no drift: its end is waited for, some seconds.
 func (b *Books) Audit(ctx context.Context, v seckill.VoucherID) (r seckill.Report, err error) {
-	for range syncWaits {
-		if r, err = b.audit(ctx, v); err != nil || r.Balanced() || r.Redis.State == "open" {
+	for try := range passingMax {
+		if r, err = b.audit(ctx, v); err != nil || r.Balanced() {
 			return r, err
 		}
-		underWay, err := b.redis.Syncing(ctx, v)
-		if err != nil || !underWay || run.Wait(ctx, syncLasts) != nil {
+		if moving, err := b.moving(ctx, r, try); err != nil || !moving || run.Wait(ctx, passing) != nil {
 			return r, err
 		}
 	}
 	return b.audit(ctx, v)
+}
+
+// moving reports whether the voucher as a whole may be even in a moment.
+func (b *Books) moving(ctx context.Context, r seckill.Report, try int) (bool, error) {
+	if r.Redis.State != "open" {
+		return b.redis.Syncing(ctx, r.Voucher)
+	}
+	return r.Redis.Version != r.SQL.Version && try < changeMax, nil
 }
 
 func (b *Books) audit(ctx context.Context, v seckill.VoucherID) (r seckill.Report, err error) {

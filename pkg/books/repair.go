@@ -3,6 +3,7 @@ package books
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/openseckill/seckill/pkg/seckill"
 )
@@ -35,10 +36,27 @@ func (b *Books) Repair(ctx context.Context, v seckill.VoucherID) (mended []secki
 // where that is not enough, syncs.
 func (b *Books) Mend(ctx context.Context, v seckill.VoucherID) error {
 	_, left, err := b.Repair(ctx, v)
-	if err != nil || left == 0 && b.sells(ctx, v) {
+	if err != nil {
 		return err
 	}
+	if left == 0 {
+		if even, err := b.even(ctx, v); err != nil || even {
+			return err
+		}
+	}
 	return b.Sync(ctx, v)
+}
+
+// even reports whether a sync would find nothing to do for the voucher as a whole.
+func (b *Books) even(ctx context.Context, v seckill.VoucherID) (even bool, err error) {
+	var r seckill.Report
+	if r.Redis, err = b.redis.Books(ctx, v); err != nil {
+		return false, err
+	}
+	if r.SQL, err = b.sql.Books(ctx, v); err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(r.Uneven(), func(f seckill.Finding) bool { return f.Remedy == seckill.RemedySync }), nil
 }
 
 func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f seckill.Finding) (done bool, err error) {
@@ -61,7 +79,7 @@ func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f seckill.Finding
 			return err
 		})
 		return done, err
-	case seckill.WrongTicket, seckill.ForeignBuyer, seckill.NotLoaded, seckill.RedisUneven, seckill.SQLUneven:
+	case seckill.WrongTicket, seckill.ForeignBuyer, seckill.NotLoaded, seckill.RedisUneven, seckill.OtherVersion, seckill.SQLUneven:
 		return false, nil // the next sync sees to it
 	}
 	return false, nil

@@ -140,6 +140,30 @@ func TestAuditAtRest(t *testing.T) {
 	r, err = f.Audit(t.Context(), f.v.ID)
 	require.NoError(t, err)
 	require.Equal(t, []seckill.Kind{seckill.RedisUneven}, kinds(r.Drift))
+	require.NoError(t, f.c.Set(t.Context(), f.key("stock"), "98", 0).Err())
+	require.NoError(t, f.c.HSet(t.Context(), f.key("voucher"), "total", "100").Err())
+	r, err = f.Audit(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.Equal(t, []seckill.Kind{seckill.OtherVersion}, kinds(r.Drift), "each store balances by itself")
+}
+
+// A change that has reached one store only is no drift, if it reaches the other.
+func TestAuditDuringAChange(t *testing.T) {
+	f := newFixture(t, 10)
+	raised := f.v
+	raised.Total = 20
+	_, err := f.sql.ChangeVoucher(t.Context(), raised, seckill.Deed{})
+	require.NoError(t, err)
+	audited := make(chan seckill.Report, 1)
+	go func() {
+		r, err := f.Audit(t.Context(), f.v.ID)
+		assert.NoError(t, err)
+		audited <- r
+	}()
+	require.NoError(t, f.Apply(t.Context(), f.v.ID))
+	r := <-audited
+	require.True(t, r.AtRest(), "%+v", r)
+	require.EqualValues(t, 20, r.Redis.Total)
 }
 
 // What a sync has in hand is no drift.
@@ -177,6 +201,10 @@ func TestMend(t *testing.T) {
 		"another's ticket":        {func(f fixture) { f.c.HSet(f.t.Context(), f.key("ticket"), "5", f.order(1).ID.String()) }, nil},
 		"the stock says too much": {func(f fixture) { f.c.Set(f.t.Context(), f.key("stock"), "9", 0) }, nil},
 		"all keys are gone":       {func(f fixture) { f.c.FlushAll(f.t.Context()) }, nil},
+		"Redis sells another total, in balance": {func(f fixture) {
+			f.c.HSet(f.t.Context(), f.key("voucher"), "total", "100")
+			f.c.Set(f.t.Context(), f.key("stock"), "95", 0)
+		}, nil},
 		"SQL does not add up": {func(f fixture) {
 			_, err := f.db.ExecContext(f.t.Context(), "UPDATE seckill_voucher SET stock = stock - 1")
 			require.NoError(f.t, err)

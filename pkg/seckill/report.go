@@ -45,6 +45,8 @@ func (r Report) Uneven() (found []Finding) {
 		whole(NotLoaded)
 	case !r.Redis.Balanced():
 		whole(RedisUneven)
+	case r.Redis.Total != r.SQL.Total || r.Redis.Version != r.SQL.Version:
+		whole(OtherVersion)
 	}
 	if !r.SQL.Balanced() {
 		whole(SQLUneven)
@@ -65,6 +67,7 @@ const (
 	ForeignBuyer Kind = "foreign_buyer" // no user id, or a buyer without a ticket or order
 	NotLoaded    Kind = "not_loaded"    // the voucher as a whole: Redis does not have it open
 	RedisUneven  Kind = "redis_uneven"  // the voucher as a whole: stock, buyers and tickets do not fit its total
+	OtherVersion Kind = "other_version" // the voucher as a whole: Redis sells by another total or version than SQL's
 	SQLUneven    Kind = "sql_uneven"    // the voucher as a whole: stock + live rows are not its total
 )
 
@@ -89,7 +92,7 @@ func (k Kind) Remedy() Remedy {
 		return RemedyRequeue
 	case NoTicket, OtherLive:
 		return RemedyMark
-	case WrongTicket, ForeignBuyer, NotLoaded, RedisUneven:
+	case WrongTicket, ForeignBuyer, NotLoaded, RedisUneven, OtherVersion:
 		return RemedySync
 	case SQLUneven:
 		return RemedyNone
