@@ -57,6 +57,11 @@ test-web: servers ## buy and watch in a real browser; installs chromium if it is
 	deploy/servers.sh chromium
 	$(GO) test -tags nomsgpack,web -count=1 -timeout 20m ./pkg/e2e/web
 
+.PHONY: pictures
+pictures: servers ## take the README's pictures of the pages
+	deploy/servers.sh chromium
+	PICTURES=$(CURDIR)/deploy/pictures $(GO) test -tags nomsgpack,web -count=1 -timeout 20m ./pkg/e2e/web
+
 .PHONY: durability
 durability: servers ## kill Redis in each way of running it, and follow every 202; OUT= for the table
 	SECKILL_E2E=full $(GO) test $(TAGS) -count=1 -timeout 20m -v -run TestDurability ./pkg/e2e/durability
