@@ -32,7 +32,12 @@ func (s *Store) inspect(ctx context.Context, o Options) (found Options, cluster 
 	probe := s.probe(o, cluster)
 	defer func() { err = errors.Join(err, probe.Close()) }()
 	masters, err := s.examine(ctx, probe)
-	if err == nil {
+	switch {
+	case hasPrefix(err, "ERR This instance has cluster support disabled"):
+		return refused("several addresses are those of a cluster, and this Redis is none: name one of SECKILL_REDIS_ADDRS, or set SECKILL_REDIS_MASTER if they are Sentinels")
+	case hasPrefix(err, "ERR unknown command 'sentinel'"):
+		return refused("SECKILL_REDIS_MASTER is %s, and this Redis is no Sentinel: name the Sentinels in SECKILL_REDIS_ADDRS, or leave SECKILL_REDIS_MASTER out", o.Master)
+	case err == nil:
 		err = s.settleOn(ctx, probe)
 	}
 	if cluster {

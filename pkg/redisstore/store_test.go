@@ -78,6 +78,18 @@ func TestOpenRefuses(t *testing.T) {
 		require.ErrorIs(t, err, seckill.Invalid)
 		require.ErrorContains(t, err, "SECKILL_PARTITIONS")
 	})
+	t.Run("several addresses that are no cluster", func(t *testing.T) {
+		one, another := redistest.NewWith(t, redistest.Options{TCP: true}), redistest.NewWith(t, redistest.Options{TCP: true})
+		_, err := Open(t.Context(), Options{Addrs: []string{one.Addr(), another.Addr()}, Partitions: 4})
+		require.ErrorIs(t, err, seckill.Invalid)
+		require.ErrorContains(t, err, "name one of SECKILL_REDIS_ADDRS, or set SECKILL_REDIS_MASTER")
+	})
+	t.Run("a master's name, and a Redis in place of its sentinels", func(t *testing.T) {
+		addr := redistest.NewWith(t, redistest.Options{TCP: true}).Addr()
+		_, err := Open(t.Context(), Options{Addrs: []string{addr}, Master: "main"})
+		require.ErrorIs(t, err, seckill.Invalid)
+		require.ErrorContains(t, err, "name the Sentinels in SECKILL_REDIS_ADDRS, or leave SECKILL_REDIS_MASTER out")
+	})
 	t.Run("one that evicts keys, stock and stream among them (C28)", func(t *testing.T) {
 		server := redistest.NewWith(t, redistest.Options{Args: []string{"--maxmemory-policy", "allkeys-lru"}})
 		_, err := Open(t.Context(), Options{Addrs: []string{server.Addr()}})
