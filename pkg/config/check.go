@@ -71,14 +71,16 @@ func (m Migrate) check(f *faults) {
 }
 
 func (r Redis) check(f *faults) {
+	several := len(r.Addrs) > 1
 	for _, a := range r.Addrs {
 		f.unless(isDial(a), "SECKILL_REDIS_ADDRS", "holds %q, which is no host:port", a)
+		several = several && isDial(a) // else how many are meant is not known
 	}
 	f.unless(r.DB >= 0, "SECKILL_REDIS_DB", "is not 0 or more")
 	f.unless(r.Partitions >= 0 && r.Partitions <= partitionsMax, "SECKILL_PARTITIONS", "is not from 0 to %d", partitionsMax)
 	f.unless(r.WaitReplicas >= 0, "SECKILL_REDIS_WAIT_REPLICAS", "is not 0 or more")
 	f.unless(r.WaitTimeout >= waitMin && r.WaitTimeout <= waitMax, "SECKILL_REDIS_WAIT_TIMEOUT", "is not from %v to %v", waitMin, waitMax)
-	if len(r.Addrs) > 1 && r.Master == "" {
+	if several && r.Master == "" {
 		f.unless(r.DB == 0, "SECKILL_REDIS_DB", "is not 0, the only one a cluster has")
 		f.unless(r.Partitions != 0, "SECKILL_PARTITIONS", "is 0, but several SECKILL_REDIS_ADDRS are a cluster, which needs 1 or more (or, if they are Sentinels, SECKILL_REDIS_MASTER)")
 	}

@@ -162,6 +162,7 @@ func TestLoadRefusesOfAPI(t *testing.T) {
 		{"nobody may wait", map[string]string{"SECKILL_ADMIT_MAX": "0"}, "SECKILL_ADMIT_MAX", "is not from 1 to 1000000; for example 4096"},
 		{"a proxy by name", map[string]string{"SECKILL_TRUSTED_PROXIES": "10.0.0.1,proxy"}, "SECKILL_TRUSTED_PROXIES", `holds "proxy", which is no address or network; for example 10.0.0.0/8,::1`},
 		{"one address for both", map[string]string{"SECKILL_OPS_ADDR": ":8080"}, "SECKILL_OPS_ADDR", "operations need an address of their own"},
+		{"a trailing comma is no cluster", map[string]string{"SECKILL_REDIS_ADDRS": "a:1,", "SECKILL_REDIS_DB": "1"}, "SECKILL_REDIS_ADDRS", `holds ""`},
 		{"a database of a cluster", map[string]string{"SECKILL_REDIS_ADDRS": "a:1,b:1", "SECKILL_PARTITIONS": "4", "SECKILL_REDIS_DB": "1"}, "SECKILL_REDIS_DB", "the only one a cluster has"},
 	}
 	for _, tt := range tests {
