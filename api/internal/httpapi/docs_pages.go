@@ -42,7 +42,7 @@ func (a *API) routeDocs() {
 			if err != nil {
 				return nil, err
 			}
-			return web.NewFile(contentType, policy, content)
+			return web.NewFile(contentType, policy, content), nil
 		})
 		return func(c *gin.Context) {
 			d, err := once()

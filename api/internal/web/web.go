@@ -39,11 +39,7 @@ func Pages() (map[string]*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := NewFile(contentTypes[path.Ext(e.Name())], policy, content)
-		if err != nil {
-			return nil, err
-		}
-		pages[address(e.Name())] = f
+		pages[address(e.Name())] = NewFile(contentTypes[path.Ext(e.Name())], policy, content)
 	}
 	return pages, nil
 }
