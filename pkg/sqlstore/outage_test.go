@@ -177,6 +177,7 @@ func TestStoreOrdersUntilItsContextEnds(t *testing.T) {
 type lossy struct {
 	driver.Connector
 	losses atomic.Int64
+	stall  func() // if it is there, what a commit does before it answers
 }
 
 func (l *lossy) Connect(ctx context.Context) (driver.Conn, error) {
@@ -201,6 +202,9 @@ type lossyTx struct {
 
 func (t lossyTx) Commit() error {
 	err := t.Tx.Commit()
+	if t.lossy.stall != nil {
+		t.lossy.stall()
+	}
 	if err == nil && t.lossy.losses.Add(-1) >= 0 {
 		return driver.ErrBadConn
 	}
@@ -228,6 +232,14 @@ func TestStoreOrdersWhenTheAnswerToACommitIsLost(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []seckill.Outcome{already, already, already}, outcomes(verdicts))
 	f.requireBooks(v, 2)
+
+	ctx, end := context.WithCancel(t.Context())
+	thaw := make(chan struct{})
+	l.stall = func() { end(); <-thaw }
+	_, err = f.StoreOrders(ctx, orders(1, 4, 4, v), epochs)
+	require.ErrorIs(t, err, seckill.Unavailable, "an answer that does not come is not waited for longer than the caller can")
+	close(thaw)
+	f.requireBooks(v, 1)
 }
 
 // F6: the number of changed rows means the same whether the server counts those found or

@@ -109,7 +109,20 @@ func (s *Store) inTx(ctx context.Context, fn func(tx *sqlx.Tx) error) (err error
 	if err := fn(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	return commit(ctx, tx)
+}
+
+// commit waits for the answer as long as ctx lasts: the driver by itself waits as long as the
+// DSN says, which is longer than most callers can.
+func commit(ctx context.Context, tx *sqlx.Tx) error {
+	done := make(chan error, 1)
+	go func() { done <- tx.Commit() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // contend is inTx for a transaction that changes orders. Where another one was in the way
