@@ -33,6 +33,9 @@ type answer struct {
 
 func (a answer) came() bool { return a.HTTP != 0 }
 
+// open says that nobody knows whether what was asked for was done, or will be.
+func (a answer) open() bool { return !a.came() || a.HTTP >= 500 }
+
 // status is that of the order, "" where the answer is none about one.
 func (a answer) status() string {
 	text, _ := a.Status.(string)

@@ -65,7 +65,7 @@ func (c *crowd) early(deeds []deed, p picture) (found []finding) {
 		if d, known := first[id]; known {
 			at = d.called
 			for _, earlier := range deeds { // an attempt before may have made it
-				if earlier.user == d.user && earlier.kind == buy && !earlier.answer.came() {
+				if earlier.user == d.user && earlier.kind == buy && earlier.answer.open() {
 					at = min(at, earlier.called)
 				}
 			}

@@ -73,9 +73,6 @@ type request struct {
 	fate  fate
 }
 
-// open says that nobody knows whether it was done, or will be.
-func (r request) open() bool { return !r.answer.came() || r.answer.HTTP >= 500 }
-
 // missing says that the order was not found, where that may be.
 func (r request) missing() bool {
 	return r.answer.Code == "ORDER_NOT_FOUND" && (r.fate.forgets || r.fate.blind)
@@ -88,10 +85,10 @@ func (r request) step(h holding) (next []holding) {
 		case buy:
 			next = append(next, r.bought(h)...)
 		case pay:
-			h.late.pay = h.late.pay || r.open() && h.order == r.order
+			h.late.pay = h.late.pay || r.answer.open() && h.order == r.order
 			next = append(next, r.changed(h, "paid")...)
 		case cancel:
-			h.late.cancel = h.late.cancel || r.open() && h.order == r.order
+			h.late.cancel = h.late.cancel || r.answer.open() && h.order == r.order
 			next = append(next, r.changed(h, "dead")...)
 		case look:
 			next = append(next, r.looked(h)...)
@@ -103,7 +100,7 @@ func (r request) step(h holding) (next []holding) {
 func (r request) bought(h holding) []holding {
 	a := r.answer
 	switch {
-	case r.open():
+	case r.answer.open():
 		h.late.buy = true
 		return []holding{h}
 	case a.HTTP == 202:
@@ -161,7 +158,7 @@ func (r request) changed(h holding, to string) []holding {
 		state = "dead"
 	}
 	switch {
-	case r.open(),
+	case r.answer.open(),
 		a.Code == "PAID" && r.kind == cancel && state == "paid",
 		(a.Code == "CANCELLED" || a.Code == "REJECTED") && r.kind == pay && state == "dead",
 		a.Code == "QUEUED" && state == "live",
@@ -177,7 +174,7 @@ func (r request) changed(h holding, to string) []holding {
 func (r request) looked(h holding) []holding {
 	a := r.answer
 	switch {
-	case r.open(), r.missing():
+	case r.answer.open(), r.missing():
 		return []holding{h}
 	case a.HTTP != 200:
 		return nil
