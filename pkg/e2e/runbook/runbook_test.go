@@ -3,6 +3,7 @@ package runbook
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,17 +11,14 @@ import (
 
 // anchors are the sections in their order. Alerts name them.
 var anchors = []string{
-	"before-a-sale", "during-a-sale", "after-a-sale", "reading-the-stream", "slow-redis", "stuck-orders", "dead-letters",
+	"before-a-sale", "during-a-sale", "after-a-sale", "reading-the-stream", "on-a-cluster", "slow-redis", "stuck-orders", "dead-letters",
 	"redis-lost", "redis-at-risk", "database-slow", "hot-voucher", "wrong-stock", "lost-orders", "slow-answers",
 	"refusals-and-errors", "roll-back", "capacity",
 }
 
 func TestRunbook(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(page)
-	require.NoError(t, err)
-	sections, err := read(string(text))
-	require.NoError(t, err)
+	sections := readPage(t)
 	names := make([]string, len(sections))
 	for i, s := range sections {
 		names[i] = s.anchor
@@ -28,7 +26,25 @@ func TestRunbook(t *testing.T) {
 	require.Equal(t, append([]string{"runbook"}, anchors...), names)
 	require.NoError(t, unset(sections, scenes))
 
-	s := newStack(t)
+	playAll(t, newStack(t), slices.DeleteFunc(sections, func(one section) bool { return one.anchor == "on-a-cluster" }))
+}
+
+// On a cluster the same commands, as they stand, tell of the voucher's partition.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	here := []string{"runbook", "reading-the-stream", "on-a-cluster", "stuck-orders"}
+	playAll(t, newCluster(t), slices.DeleteFunc(readPage(t), func(one section) bool { return !slices.Contains(here, one.anchor) }))
+}
+
+func readPage(t *testing.T) []section {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	sections, err := read(string(text))
+	require.NoError(t, err)
+	return sections
+}
+
+func playAll(t *testing.T, s *stack, sections []section) {
 	for _, one := range sections {
 		if !t.Run(one.anchor, func(t *testing.T) { play(t, s, one) }) {
 			t.FailNow() // the next sections would begin in a state that is not theirs

@@ -18,10 +18,11 @@ var scenes = map[string][]step{
 	"during-a-sale":       {func(s *stack) { s.buy(5) }},
 	"after-a-sale":        {(*stack).drained, nil, paidLate},
 	"reading-the-stream":  {abandoned},
+	"on-a-cluster":        {nil, revived}, // after reading-the-stream
 	"slow-redis":          {slowed},
 	"stuck-orders":        {abandoned, (*stack).thaw, hung, (*stack).thaw},
 	"dead-letters":        {nonsense},
-	"redis-lost":          {crashed, emptied},
+	"redis-lost":          {crashed, emptied, nil, unsure},
 	"redis-at-risk":       {full},
 	"database-slow":       {blocked, nil, down, up},
 	"hot-voucher":         {func(s *stack) { s.buy(5) }},
@@ -55,10 +56,15 @@ func hung(s *stack) {
 	require.NoError(s, s.workers[0].Signal(syscall.SIGSTOP))
 }
 
-// slowed: somebody's script takes its time, and somebody else watches.
-func slowed(s *stack) {
+// revived: the workers go on, and nothing waits any more.
+func revived(s *stack) {
 	s.thaw()
 	s.drained()
+}
+
+// slowed: somebody's script takes its time, and somebody else watches.
+func slowed(s *stack) {
+	revived(s)
 	watcher := s.server.Client()
 	s.Cleanup(func() { _ = watcher.Close() })
 	ctx, cancel := context.WithCancel(s.Context())
@@ -90,6 +96,13 @@ func crashed(s *stack) {
 
 // emptied: Redis came back with nothing.
 func emptied(s *stack) { s.typed([]any{"FLUSHALL"}) }
+
+// unsure: a buyer asks which order is theirs.
+func unsure(s *stack) {
+	order := s.buy(1)[0]
+	s.drained()
+	s.hold(order)
+}
 
 // full: Redis may take no more memory than it has.
 func full(s *stack) { s.typed([]any{"CONFIG", "SET", "maxmemory", "1mb"}) }

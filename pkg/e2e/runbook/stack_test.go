@@ -3,6 +3,7 @@ package runbook
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/openseckill/seckill/pkg/e2e/process"
 	"github.com/openseckill/seckill/pkg/redistest"
+	"github.com/openseckill/seckill/pkg/seckill"
 	"github.com/openseckill/seckill/pkg/sqltest"
 )
 
@@ -26,10 +28,11 @@ const (
 // stack is what an operator has before them: servers, one api, two workers, and a terminal.
 // All sections share it, one after the other.
 type stack struct {
-	*testing.T // of the section
-	server     *redistest.Server
+	*testing.T                   // of the section
+	server     *redistest.Server // nil on a cluster
 	sql        *sqltest.Server
-	redis      *redis.Client
+	redis      redis.UniversalClient
+	stream     string // of the voucher
 	dsn        string
 	env        []string
 	api        *process.Process
@@ -41,31 +44,57 @@ type stack struct {
 
 func newStack(t *testing.T) *stack {
 	server := redistest.NewWith(t, redistest.Options{TCP: true, AOF: "everysec"})
+	s := newStackOn(t, server.ClientOf(t), "SECKILL_REDIS_ADDRS="+server.Addr())
+	s.server = server
+	s.enter(server.Addr())
+	return s
+}
+
+// newCluster is a stack whose Redis is a cluster.
+func newCluster(t *testing.T) *stack {
+	const partitions = 4
+	addrs := redistest.NewCluster(t, 0, redistest.Options{}).Addrs()
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	s := newStackOn(t, client, "SECKILL_REDIS_ADDRS="+strings.Join(addrs, ","), fmt.Sprint("SECKILL_PARTITIONS=", partitions))
+	s.enter(addrs[0])
+	v, err := seckill.ParseVoucherID(s.voucher)
+	require.NoError(t, err)
+	s.stream = fmt.Sprintf("seckill:stream:{%d}", int64(v)%partitions)
+	return s
+}
+
+// newStackOn starts the database and the programs on a Redis that env names.
+func newStackOn(t *testing.T, client redis.UniversalClient, env ...string) *stack {
 	db, err := sqltest.Start(sqltest.Options{TCP: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Stop()) })
 	dsn, err := db.NewDatabase(t.Context())
 	require.NoError(t, err)
-	s := &stack{T: t, server: server, sql: db, redis: server.ClientOf(t), dsn: dsn, env: []string{
-		"SECKILL_REDIS_ADDRS=" + server.Addr(), "SECKILL_MYSQL_DSN=" + dsn, "SECKILL_JWT_SECRET=" + secret, "SECKILL_RATE_PER_USER=0",
+	s := &stack{T: t, sql: db, redis: client, stream: "seckill:stream", dsn: dsn, env: append(env,
+		"SECKILL_MYSQL_DSN="+dsn, "SECKILL_JWT_SECRET="+secret, "SECKILL_RATE_PER_USER=0",
 		"SECKILL_LOCK_TTL=1s", "SECKILL_CLAIM_IDLE=2s", // a dead worker's orders are taken over within the test
-	}}
+	)}
 	s.api = s.start("api")
 	s.workers = []*process.Process{s.start("worker"), s.start("worker")}
-	s.shell = newShell(t, append(s.env, s.terminal()...)...)
 	s.voucher = s.create(1000)
-	s.shell.set(t, "V="+s.voucher)
 	return s
 }
 
+// enter opens the terminal of an operator who knows Redis by addr.
+func (s *stack) enter(addr string) {
+	s.shell = newShell(s.T, append(s.env, s.terminal(addr)...)...)
+	s.shell.set(s.T, "V="+s.voucher)
+}
+
 // terminal is what the head of the page lets an operator set.
-func (s *stack) terminal() []string {
-	_, port, _ := strings.Cut(s.server.Addr(), ":")
+func (s *stack) terminal(addr string) []string {
+	_, port, _ := strings.Cut(addr, ":")
 	c, err := mysql.ParseDSN(s.dsn)
 	require.NoError(s, err)
 	_, sqlPort, _ := strings.Cut(c.Addr, ":")
 	return []string{
-		"PATH=" + bin + ":" + os.Getenv("PATH"), "REDIS=redis-cli -p " + port,
+		"PATH=" + bin + ":" + os.Getenv("PATH"), "REDIS=redis-cli -c -p " + port,
 		"SQL=mariadb -h 127.0.0.1 -P " + sqlPort + " -u root " + c.DBName,
 		"API=http://" + s.api.HTTP, "OPS=http://" + s.api.Ops, "WORKER=http://" + s.workers[0].Ops,
 	}

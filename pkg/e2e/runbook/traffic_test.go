@@ -56,7 +56,7 @@ func (s *stack) eventually(what string, true func() bool) {
 }
 
 // waiting is how many orders are accepted and not settled.
-func (s *stack) waiting() int64 { return s.redis.XLen(s.Context(), "seckill:stream").Val() }
+func (s *stack) waiting() int64 { return s.redis.XLen(s.Context(), s.stream).Val() }
 
 func (s *stack) drained() {
 	s.Helper()
@@ -67,7 +67,7 @@ func (s *stack) drained() {
 func (s *stack) abandon(n int) (entry string) {
 	s.Helper()
 	read, err := s.redis.XReadGroup(s.Context(), &redis.XReadGroupArgs{
-		Group: "seckillGroup", Consumer: "shop-7-4711-0123456789abcdef", Streams: []string{"seckill:stream", ">"}, Count: int64(n),
+		Group: "seckillGroup", Consumer: "shop-7-4711-0123456789abcdef", Streams: []string{s.stream, ">"}, Count: int64(n),
 	}).Result()
 	require.NoError(s, err)
 	require.Len(s, read[0].Messages, n)
