@@ -21,26 +21,26 @@ type deeds interface {
 
 // routeAdmin registers what admins may call.
 func (a *API) routeAdmin(api huma.API) {
-	operation := func(id, method, path, summary string, also ...func(huma.Context, func(huma.Context))) huma.Operation {
+	operation := func(id, method, path, summary string, metadata map[string]any) huma.Operation {
 		return huma.Operation{
 			OperationID: id, Method: method, Path: "/api/v1/admin/" + path, Summary: summary, Security: bearer,
-			MaxBodyBytes: limitedElsewhere, Middlewares: append(huma.Middlewares{a.adminOnly, named}, also...),
+			MaxBodyBytes: limitedElsewhere, Middlewares: huma.Middlewares{a.adminOnly, named}, Metadata: metadata,
 		}
 	}
-	create := operation("createVoucher", http.MethodPost, "vouchers", "Create a voucher and load it into Redis", patient)
+	create := operation("createVoucher", http.MethodPost, "vouchers", "Create a voucher and load it into Redis", lengthy)
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(api, create, a.createVoucher)
-	huma.Register(api, operation("changeVoucher", http.MethodPatch, "vouchers/{voucherId}", "Change a voucher's title, window or total", patient), a.changeVoucher)
-	huma.Register(api, operation("closeVoucher", http.MethodPost, "vouchers/{voucherId}/close", "End a sale now", patient), a.closeVoucher)
-	huma.Register(api, operation("syncVoucher", http.MethodPost, "vouchers/{voucherId}/sync", "Rebuild a voucher in Redis from SQL", patient), a.syncVoucher)
-	huma.Register(api, operation("auditVoucher", http.MethodGet, "vouchers/{voucherId}/audit", "The books of a voucher, and whether they balance", patient), a.auditVoucher)
-	huma.Register(api, operation("listAdminVouchers", http.MethodGet, "vouchers", "Vouchers with their books, by id"), a.listAdminVouchers)
-	huma.Register(api, operation("listDeeds", http.MethodGet, "log", "What admins did, newest first"), a.listDeeds)
-	huma.Register(api, operation("listDead", http.MethodGet, "dead", "The buried messages, oldest first"), a.listDead)
-	replay := operation("replayDead", http.MethodPost, "dead/{id}/replay", "Admit the user of a buried message anew", patient)
+	huma.Register(api, operation("changeVoucher", http.MethodPatch, "vouchers/{voucherId}", "Change a voucher's title, window or total", lengthy), a.changeVoucher)
+	huma.Register(api, operation("closeVoucher", http.MethodPost, "vouchers/{voucherId}/close", "End a sale now", lengthy), a.closeVoucher)
+	huma.Register(api, operation("syncVoucher", http.MethodPost, "vouchers/{voucherId}/sync", "Rebuild a voucher in Redis from SQL", lengthy), a.syncVoucher)
+	huma.Register(api, operation("auditVoucher", http.MethodGet, "vouchers/{voucherId}/audit", "The books of a voucher, and whether they balance", lengthy), a.auditVoucher)
+	huma.Register(api, operation("listAdminVouchers", http.MethodGet, "vouchers", "Vouchers with their books, by id", nil), a.listAdminVouchers)
+	huma.Register(api, operation("listDeeds", http.MethodGet, "log", "What admins did, newest first", nil), a.listDeeds)
+	huma.Register(api, operation("listDead", http.MethodGet, "dead", "The buried messages, oldest first", nil), a.listDead)
+	replay := operation("replayDead", http.MethodPost, "dead/{id}/replay", "Admit the user of a buried message anew", lengthy)
 	replay.DefaultStatus = http.StatusAccepted
 	huma.Register(api, replay, a.replayDead)
-	huma.Register(api, operation("dropDead", http.MethodPost, "dead/{id}/drop", "Delete a buried message for ever"), a.dropDead)
+	huma.Register(api, operation("dropDead", http.MethodPost, "dead/{id}/drop", "Delete a buried message for ever", nil), a.dropDead)
 }
 
 type requestKey struct{}
@@ -58,18 +58,6 @@ func deed(ctx context.Context, action seckill.Action, v seckill.VoucherID, detai
 		d.Detail, _ = json.Marshal(detail) // texts and numbers: it cannot fail
 	}
 	return d
-}
-
-// patient lets an answer take as long as a sync may.
-func patient(ctx huma.Context, next func(huma.Context)) {
-	deadline(ctx, syncMax+time.Second)
-	next(ctx)
-}
-
-// lasting is for what goes on when the client hangs up: a sync that was cut would leave the
-// sale closed, and a change would be left in one store.
-func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), syncMax)
 }
 
 func wholeMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

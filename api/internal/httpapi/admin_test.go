@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -197,12 +198,15 @@ func (l oneConn) Accept() (net.Conn, error) {
 func (l oneConn) Close() error   { return nil }
 func (l oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// A sync may take longer than a server gives an answer, and its client still gets one.
+// A sync may take longer than an answer: its client is told so while the server still may
+// write, and the sync goes on.
 func TestSyncVoucherTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		began, whole := time.Now(), make(chan struct{})
 		s := shop{voucher: found, sync: func(ctx context.Context, _ seckill.VoucherID) error {
 			select {
 			case <-time.After(2 * time.Minute):
+				close(whole)
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -220,7 +224,13 @@ func TestSyncVoucherTakesItsTime(t *testing.T) {
 		require.NoError(t, req.Write(client))
 		answer, err := http.ReadResponse(bufio.NewReader(client), req)
 		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, answer.StatusCode)
+		require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+		require.Equal(t, "20", answer.Header.Get("Retry-After"))
+		body, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(body), "It goes on")
+		require.Equal(t, 20*time.Second, time.Since(began))
+		<-whole
 		require.NoError(t, client.Close())
 		close(listener.conns)
 		require.NoError(t, server.Close())

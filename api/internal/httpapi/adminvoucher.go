@@ -156,26 +156,34 @@ func (a *API) closeVoucher(ctx context.Context, in *voucherInput) (out *voucherO
 	return nil, seckill.Outdated
 }
 
-// change makes was into want. Where nothing differs it only sees to it that Redis has it,
-// which completes an earlier try that reached SQL alone.
 func (a *API) change(ctx context.Context, was, want seckill.Voucher, action seckill.Action) (*voucherOutput, error) {
-	ctx, cancel := lasting(ctx)
-	defer cancel()
+	v, err := errand(ctx, a.errands, func(ctx context.Context) (seckill.Voucher, error) {
+		return a.enforce(ctx, was, want, action)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a.present(ctx, v, false), nil
+}
+
+// enforce makes was into want. Where nothing differs it only sees to it that Redis has it,
+// which completes an earlier try that reached SQL alone.
+func (a *API) enforce(ctx context.Context, was, want seckill.Voucher, action seckill.Action) (seckill.Voucher, error) {
 	v := was
 	if changes := difference(was, want); len(changes) > 0 {
 		var err error
 		if v, err = a.books.Change(ctx, want, deed(ctx, action, want.ID, changes)); err != nil {
-			return nil, err
+			return v, err
 		}
 	}
 	err := a.books.Apply(ctx, v.ID)
 	a.forget()
 	if err != nil {
 		a.log.WarnContext(ctx, "voucher changed in SQL and not in Redis; a worker completes it", "voucher", v.ID, "version", v.Version, "error", err)
-		return nil, &refusal{code: seckill.Unavailable, detail: "The change is stored, as version " + strconv.FormatInt(v.Version, 10) +
+		return v, &refusal{code: seckill.Unavailable, detail: "The change is stored, as version " + strconv.FormatInt(v.Version, 10) +
 			", and not in force yet: Redis does not answer. Workers complete it within minutes; the same request without If-Match does at once."}
 	}
-	return a.present(ctx, v, false), nil
+	return v, nil
 }
 
 // difference lists what changes, each with what it was and what it will be.
@@ -240,9 +248,10 @@ func (a *API) syncVoucher(ctx context.Context, in *voucherInput) (*voucherOutput
 }
 
 func (a *API) sync(ctx context.Context, id seckill.VoucherID) error {
-	ctx, cancel := lasting(ctx)
-	defer cancel()
-	return a.books.Sync(ctx, id)
+	_, err := errand(ctx, a.errands, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, a.books.Sync(ctx, id)
+	})
+	return err
 }
 
 func (a *API) present(ctx context.Context, v seckill.Voucher, made bool) *voucherOutput {

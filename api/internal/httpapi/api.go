@@ -80,6 +80,7 @@ type API struct {
 	pages   *memo[page, []shown]
 	sales   *memo[struct{}, []seckill.VoucherID]
 	resync  *resync
+	errands *errands
 	hub     *hub
 
 	receipts  *receipt.Signer
@@ -96,7 +97,7 @@ func New(d Deps) *API {
 	a := &API{
 		auth: d.Auth, gate: d.Gate, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
 		books: d.Books, deeds: d.Deeds, ids: d.IDs, life: d.Life, giver: d.Giver, live: d.Live, meter: d.Meter, log: d.Log, tracer: d.Tracer, now: d.Now,
-		resync: newResync(d.Books, d.Log, d.Now), hub: newHub(), names: newNames(),
+		resync: newResync(d.Books, d.Log, d.Now), errands: newErrands(), hub: newHub(), names: newNames(),
 		receipts: receipt.NewSigner(d.ReceiptSecret),
 	}
 	a.voucher = newMemo(d.Now, a.loadVoucher)
@@ -124,8 +125,11 @@ func (a *API) Resumed() { a.hub.wakeAll() }
 // Drain answers those who wait with what is known, and lets nobody wait any more.
 func (a *API) Drain() { a.hub.end() }
 
-// Close ends the syncs that run in the background and waits for them.
-func (a *API) Close() { a.resync.close() }
+// Close ends what runs in the background and waits for it.
+func (a *API) Close() {
+	a.resync.close()
+	a.errands.close()
+}
 
 // forget drops what is remembered of vouchers, because one changed.
 func (a *API) forget() {

@@ -97,9 +97,9 @@ func (a *API) replayDead(ctx context.Context, in *deadInput) (*replayOutput, err
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := lasting(ctx)
-	defer cancel()
-	o, err := a.books.Replay(ctx, d.ID, fresh)
+	o, err := errand(ctx, a.errands, func(ctx context.Context) (seckill.Order, error) {
+		return a.books.Replay(ctx, d.ID, fresh)
+	})
 	switch {
 	case errors.Is(err, seckill.AlreadyOrdered):
 		return nil, &refusal{code: seckill.Conflict, detail: "The user holds an order of this voucher. The message stays: drop it if nothing is due to them."}

@@ -29,7 +29,7 @@ func (a *API) routeEvents(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "followOrder", Method: http.MethodGet, Path: "/api/v1/orders/{orderId}/events",
 		Summary: "An order as server-sent events", Security: bearer,
-		Middlewares: huma.Middlewares{a.signedIn},
+		Middlewares: huma.Middlewares{a.signedIn}, Metadata: waits,
 		Responses: map[string]*huma.Response{"200": {
 			Content: map[string]*huma.MediaType{eventsType: {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},

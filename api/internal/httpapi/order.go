@@ -37,7 +37,7 @@ type orderView struct {
 	VoucherID seckill.VoucherID `json:"voucherId"`
 	UserID    seckill.UserID    `json:"userId"`
 	Status    seckill.Status    `json:"status" enum:"queued,created,paid,cancelled,rejected"`
-	Reason    seckill.Reason    `json:"reason,omitempty" doc:"Why it was rejected, or expired where nobody paid in time"`
+	Reason    seckill.Reason    `json:"reason,omitempty" doc:"With cancelled: expired, if nobody paid in time. With rejected, whose unit is back on sale: duplicate, the buyer holds another order of the voucher, which the call for the voucher's order answers, as when a purchase that ended in 503 had been stored after all; short, the database had no unit left; lost, Redis lost the order and nothing could bring it back; malformed or worn_out, it could not be stored, and an admin finds its message among the buried ones"`
 	CreatedAt string            `json:"createdAt,omitempty" format:"date-time"`
 	ExpiresAt string            `json:"expiresAt,omitempty" format:"date-time" doc:"When an unpaid order is cancelled"`
 }
@@ -68,8 +68,10 @@ func (a *API) getOrder(ctx context.Context, in *orderInput) (*orderOutput, error
 }
 
 // lookUp finds an order from the moment of its 202, by its receipt also where Redis has
-// forgotten it.
+// forgotten it. It takes answerMax at most, because who waits for an order has no deadline.
 func (a *API) lookUp(ctx context.Context, id seckill.OrderID) (*orderOutput, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerMax)
+	defer cancel()
 	found, err := a.known(ctx, id)
 	if errors.Is(err, seckill.OrderNotFound) {
 		return a.recall(ctx, id)

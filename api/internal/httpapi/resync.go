@@ -2,10 +2,8 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -68,11 +66,11 @@ func (r *resync) ask(ctx context.Context, v seckill.VoucherID) {
 	})
 }
 
-// sync turns a panic into an error: outside a request it would end the process.
+// sync turns a panic into an error.
 func (r *resync) sync(ctx context.Context, v seckill.VoucherID) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &seckill.Error{Op: "httpapi.resync", Code: seckill.Internal, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+			err = panicked("httpapi.resync", p)
 		}
 	}()
 	return r.books.Heal(ctx, v)

@@ -19,7 +19,7 @@ var bearer = []map[string][]string{{"bearer": {}}}
 func (a *API) register() {
 	api := humagin.New(a.engine, description())
 	a.doc = api.OpenAPI()
-	api.UseMiddleware(oneShape, jsonOnly)
+	api.UseMiddleware(oneShape, jsonOnly, bounded)
 
 	a.routeBuy()
 	a.routeEvents(api)
@@ -28,7 +28,7 @@ func (a *API) register() {
 	huma.Register(api, huma.Operation{
 		OperationID: "getOrder", Method: http.MethodGet, Path: "/api/v1/orders/{orderId}",
 		Summary: "An order, from the moment it was accepted", Security: bearer,
-		Middlewares: huma.Middlewares{a.signedIn, enduring},
+		Middlewares: huma.Middlewares{a.signedIn, enduring}, Metadata: waits,
 	}, a.getOrder)
 	huma.Register(api, huma.Operation{
 		OperationID: "listVouchers", Method: http.MethodGet, Path: "/api/v1/vouchers",

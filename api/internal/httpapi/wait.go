@@ -160,7 +160,7 @@ func parseWait(text string) (time.Duration, error) {
 // enduring lets an answer take as long as a caller may wait for it.
 func enduring(ctx huma.Context, next func(huma.Context)) {
 	if ctx.Query("wait") != "" {
-		deadline(ctx, waitMax+admitMax)
+		deadline(ctx, waitMax+answerMax+time.Second)
 	}
 	next(ctx)
 }
