@@ -28,6 +28,7 @@ type Admission struct {
 	Tally *Tally // the same by voucher, for whoever watches
 
 	admitted counters[seckill.Code]
+	alerts   counters[Alert]
 	duration prometheus.Histogram
 	requests *prometheus.CounterVec
 	answers  *prometheus.HistogramVec
@@ -42,6 +43,7 @@ func NewAdmission(r prometheus.Registerer) *Admission {
 		admitted: newCounters(r, "seckill_admit_total", "Requests for a unit, by what was said to them.", "code",
 			accepted, seckill.SoldOut, seckill.AlreadyOrdered, seckill.NotStarted, seckill.Ended, seckill.NotReady,
 			seckill.VoucherNotFound, seckill.Unavailable, seckill.Overloaded, seckill.RateLimited, seckill.Internal),
+		alerts:   newAlerts(r, AlertLost),
 		duration: newHistogram(r, "seckill_admit_duration_seconds", "How long the decision on a request for a unit took.", admitBuckets),
 		requests: registered(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "seckill_http_requests_total", Help: "HTTP requests, by route and status code.",
@@ -59,6 +61,9 @@ func (m *Admission) Admitted(code seckill.Code, took time.Duration) {
 	m.admitted.inc(code)
 	observe(m.duration, took)
 }
+
+// Lost counts an accepted order that Redis lost and nothing could bring back.
+func (m *Admission) Lost() { m.alerts.inc(AlertLost) }
 
 // Route are the metrics of one route, found once and kept by its handler.
 type Route struct {

@@ -200,8 +200,7 @@ func TestWorker(t *testing.T) {
 
 // TestHotPath holds what runs for each request or order to no allocation at all.
 func TestHotPath(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	a, w := obs.NewAdmission(reg), obs.NewWorker(reg)
+	a, w := obs.NewAdmission(prometheus.NewRegistry()), obs.NewWorker(prometheus.NewRegistry())
 	route := a.Route("/api/v1/vouchers/{voucherId}/orders")
 	route.Answered(http.StatusAccepted, time.Millisecond)
 	require.Zero(t, testing.AllocsPerRun(100, func() {

@@ -28,6 +28,11 @@ const (
 	AlertLost    Alert = "lost"     // Redis lost an order that was accepted
 )
 
+// newAlerts counts, under one name in both programs, those that a program can raise.
+func newAlerts(r prometheus.Registerer, kinds ...Alert) counters[Alert] {
+	return newCounters(r, "seckill_alerts_total", "What a person must look at.", "kind", kinds...)
+}
+
 var (
 	sizeBuckets  = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096}
 	stageBuckets = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
@@ -78,8 +83,7 @@ func NewWorker(r prometheus.Registerer) *Worker {
 			seckill.Outcomes()...),
 		buried: newCounters(r, "seckill_buried_total", "Messages buried in the dead stream.", "reason",
 			seckill.ReasonMalformed, seckill.ReasonWornOut, seckill.ReasonIDClash),
-		alerts: newCounters(r, "seckill_alerts_total", "What a person must look at.", "kind",
-			AlertShort, AlertIDClash, AlertLost),
+		alerts: newAlerts(r, AlertShort, AlertIDClash, AlertLost),
 		retries: newCounters(r, "seckill_retries_total", "Deliveries that were tried and have to be tried again, by why; BUSY: the user's lock is held.", "code",
 			busy, seckill.Unavailable, seckill.NotReady, seckill.Internal),
 		size:    newHistogram(r, "seckill_batch_size", "Deliveries handled in one transaction.", sizeBuckets),

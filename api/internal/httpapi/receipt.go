@@ -44,5 +44,8 @@ func (a *API) recall(ctx context.Context, id seckill.OrderID) (*orderOutput, err
 	if err != nil {
 		return nil, err
 	}
+	if found.Reason == seckill.ReasonLost { // just now: a row that was there is found before
+		a.meter.Lost()
+	}
 	return &orderOutput{Body: viewOrder(found)}, nil
 }

@@ -3,11 +3,14 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"github.com/openseckill/seckill/pkg/seckill"
@@ -24,6 +27,12 @@ func receiptOf(t *testing.T, r *rig, u seckill.UserID) string {
 	return got.Receipt
 }
 
+// alerts is what an operator is shown once so many orders are lost.
+func alerts(lost int) string {
+	return fmt.Sprintf("# HELP seckill_alerts_total What a person must look at.\n# TYPE seckill_alerts_total counter\n"+
+		"seckill_alerts_total{kind=\"lost\"} %d\n", lost)
+}
+
 // Neither Redis nor SQL knows the order. Its receipt finds an end for it.
 func TestGetOrderByReceipt(t *testing.T) {
 	const path = "/api/v1/orders/9223372036854775807"
@@ -36,12 +45,13 @@ func TestGetOrderByReceipt(t *testing.T) {
 		status int
 		say    string // in the answer
 		syncs  int32
+		alerts string
 	}{
-		"it is queued again":                   {queued, nil, 200, `"status":"queued"`, 0},
-		"nothing is left":                      {lost, nil, 200, `"reason":"lost"`, 0},
-		"the voucher is in sync, or needs one": {queued, seckill.NotReady, 503, "NOT_READY", 1},
-		"another user's row is there under it": {queued, seckill.OrderNotFound, 404, "ORDER_NOT_FOUND", 0},
-		"Redis is away":                        {queued, down, 503, "UNAVAILABLE", 0},
+		"it is queued again":                   {queued, nil, 200, `"status":"queued"`, 0, alerts(0)},
+		"nothing is left":                      {lost, nil, 200, `"reason":"lost"`, 0, alerts(3)},
+		"the voucher is in sync, or needs one": {queued, seckill.NotReady, 503, "NOT_READY", 1, alerts(0)},
+		"another user's row is there under it": {queued, seckill.OrderNotFound, 404, "ORDER_NOT_FOUND", 0, alerts(0)},
+		"Redis is away":                        {queued, down, 503, "UNAVAILABLE", 0, alerts(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var syncs atomic.Int32
@@ -62,6 +72,7 @@ func TestGetOrderByReceipt(t *testing.T) {
 			require.Contains(t, w.Body.String(), c.say)
 			r.api.Close()
 			require.Equal(t, c.syncs, syncs.Load())
+			require.NoError(t, testutil.GatherAndCompare(r.reg, strings.NewReader(c.alerts), "seckill_alerts_total"))
 		})
 	}
 }
