@@ -16,7 +16,7 @@ var scenes = map[string][]step{
 	"runbook":             nil,
 	"before-a-sale":       nil,
 	"during-a-sale":       {func(s *stack) { s.buy(5) }},
-	"after-a-sale":        {(*stack).drained, nil, paidLate},
+	"after-a-sale":        {(*stack).drained, nil, paidLate, (*stack).published},
 	"reading-the-stream":  {abandoned},
 	"on-a-cluster":        {nil, revived}, // after reading-the-stream
 	"slow-redis":          {slowed},

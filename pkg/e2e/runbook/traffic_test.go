@@ -63,6 +63,16 @@ func (s *stack) drained() {
 	s.eventually("the stream is empty", func() bool { return s.waiting() == 0 })
 }
 
+// published waits until other systems have been told of all changes.
+func (s *stack) published() {
+	s.Helper()
+	db := s.database()
+	s.eventually("all changes are published", func() (told bool) {
+		row := db.QueryRowContext(s.Context(), "SELECT COUNT(*) = 0 FROM order_outbox WHERE published_at IS NULL")
+		return row.Scan(&told) == nil && told
+	})
+}
+
 // abandon reads n orders as a worker that is gone, and returns the entry of the first.
 func (s *stack) abandon(n int) (entry string) {
 	s.Helper()
