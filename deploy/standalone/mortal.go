@@ -63,7 +63,7 @@ func (m *mortal) live(intake, work context.Context, life int) error {
 	case <-m.kill:
 		cut()
 		stop()
-		_ = <-done                    // the dead say nothing
+		<-done                        // the dead say nothing
 		_ = run.Wait(intake, deadFor) // the end of intake is what Run looks at
 		return nil
 	}
