@@ -55,11 +55,15 @@ func (m *mortal) live(intake, work context.Context, life int) error {
 	defer stop()
 	working, cut := context.WithCancel(work)
 	defer cut()
-	done := make(chan error, 1)
-	go func() { done <- run.Safely(func() error { return w.Run(reading, working) }) }()
+	var ended error
+	done := make(chan struct{})
+	go func() {
+		ended = run.Safely(func() error { return w.Run(reading, working) })
+		close(done)
+	}()
 	select {
-	case err := <-done:
-		return err
+	case <-done:
+		return ended
 	case <-m.kill:
 		cut()
 		stop()
