@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what the tests run on, where it is missing: redis-server, mariadbd, a C compiler for
-# the race detector, and Node.js for what clients in JavaScript make of the answers; with the
-# word prometheus also that, for the tests of the alerts, and with chromium a browser, for those
-# of the pages. It starts nothing and needs nothing to be stopped.
+# the race detector, Node.js for what clients in JavaScript make of the answers, and what the
+# runbook's commands call: curl, jq and the database's client. With the word prometheus also
+# that, for the tests of the alerts, and with chromium a browser, for those of the pages. It
+# starts nothing and needs nothing to be stopped.
 set -euo pipefail
 
 # Debian keeps servers where a user's PATH does not look.
@@ -15,6 +16,9 @@ have redis-server || missing+=(redis)
 have mariadbd || have mysqld || missing+=(mariadb)
 have cc || have gcc || have clang || missing+=(cc)
 have node && have npm || missing+=(node)
+have mariadb || have mysql || missing+=(client)
+have curl || missing+=(curl)
+have jq || missing+=(jq)
 case " $* " in
   *" prometheus "*) have prometheus && have promtool || missing+=(prometheus) ;;
 esac
@@ -39,22 +43,27 @@ names() {
     case "$1 $part" in
       "apt redis") echo redis-server ;;
       "apt mariadb") echo mariadb-server ;;
+      "apt client") echo mariadb-client ;;
       "apt cc") echo gcc libc6-dev ;;
       "apt node") echo nodejs npm ;;
       "apt prometheus") echo prometheus prometheus-node-exporter- ;; # without what it recommends
       "apt chromium") echo chromium fonts-noto-cjk ;; # the pages speak Chinese
       "dnf redis") echo redis ;;
       "dnf mariadb") echo mariadb-server ;;
+      "dnf client") echo mariadb ;;
       "dnf cc") echo gcc ;;
       "dnf node") echo nodejs npm ;;
       "dnf prometheus") echo golang-github-prometheus ;;
       "dnf chromium") echo chromium google-noto-sans-cjk-fonts ;;
       "brew redis") echo redis ;;
       "brew mariadb") echo mariadb ;;
+      "brew client") echo mariadb-client ;;
       "brew node") echo node ;;
       "brew prometheus") echo prometheus ;;
       "brew cc") echo gcc ;;
       "brew chromium") echo chromium ;;
+      *" curl") echo curl ;;
+      *" jq") echo jq ;;
     esac
   done
 }
