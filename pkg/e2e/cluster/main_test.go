@@ -9,21 +9,8 @@ import (
 	"testing"
 
 	"github.com/openseckill/seckill/pkg/e2e/process"
-	"github.com/openseckill/seckill/pkg/sqltest"
 )
 
 var bin string // where the two programs are
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "seckill-cluster")
-	if err != nil {
-		panic(err)
-	}
-	if err := process.Build(context.Background(), dir); err != nil {
-		panic(err)
-	}
-	bin = dir
-	exit := sqltest.Main(m)
-	_ = os.RemoveAll(dir)
-	os.Exit(exit)
-}
+func TestMain(m *testing.M) { os.Exit(process.Main(context.Background(), m, &bin)) }

@@ -13,10 +13,27 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/openseckill/seckill/pkg/faultnet"
+	"github.com/openseckill/seckill/pkg/sqltest"
 )
+
+// Main builds both programs, says where they are, runs the tests of a package, and returns
+// their exit code.
+func Main(ctx context.Context, m *testing.M, bin *string) int {
+	dir, err := os.MkdirTemp("", "seckill-programs")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := Build(ctx, dir); err != nil {
+		panic(err)
+	}
+	*bin = dir
+	return sqltest.Main(m)
+}
 
 // Build builds both programs into dir, with further flags of `go build`.
 func Build(ctx context.Context, dir string, flags ...string) error {

@@ -11,24 +11,12 @@ import (
 	"testing"
 
 	"github.com/openseckill/seckill/pkg/e2e/process"
-	"github.com/openseckill/seckill/pkg/sqltest"
 )
 
 var bin string // where the two programs are
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "seckill-steps")
-	if err != nil {
-		panic(err)
-	}
-	// Not watched for races: a hundred of them start here, and other tests watch.
-	if err := process.Build(context.Background(), dir); err != nil {
-		panic(err)
-	}
-	bin = dir
 	flag.Parse()
 	_ = flag.Set("test.parallel", "11") // scenes mostly wait
-	exit := sqltest.Main(m)
-	_ = os.RemoveAll(dir)
-	os.Exit(exit)
+	os.Exit(process.Main(context.Background(), m, &bin))
 }
