@@ -30,10 +30,15 @@ func (a *API) routeEvents(api huma.API) {
 		OperationID: "followOrder", Method: http.MethodGet, Path: "/api/v1/orders/{orderId}/events",
 		Summary: "An order as server-sent events", Security: bearer,
 		Middlewares: huma.Middlewares{a.signedIn}, Metadata: waits,
-		Responses: map[string]*huma.Response{"200": {
-			Content: map[string]*huma.MediaType{eventsType: {Schema: &huma.Schema{Type: huma.TypeString}}},
-		}},
+		Responses: eventsAnswer(),
 	}, a.followOrder)
+}
+
+// eventsAnswer describes a stream of events; each operation adds to a copy of its own.
+func eventsAnswer() map[string]*huma.Response {
+	return map[string]*huma.Response{"200": {
+		Content: map[string]*huma.MediaType{eventsType: {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
 }
 
 // followOrder answers with the order now and after each change, until it is final or the

@@ -24,9 +24,7 @@ func (a *API) routeLive(api huma.API) {
 		OperationID: "watchSale", Method: http.MethodGet, Path: "/api/v1/admin/live",
 		Summary: "The whole sale as server-sent events, a sample a second", Security: bearer,
 		Middlewares: huma.Middlewares{a.adminOnly}, Metadata: waits,
-		Responses: map[string]*huma.Response{"200": {
-			Content: map[string]*huma.MediaType{eventsType: {Schema: &huma.Schema{Type: huma.TypeString}}},
-		}},
+		Responses: eventsAnswer(),
 	}, a.watchSale)
 }
 
