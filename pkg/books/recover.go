@@ -9,6 +9,7 @@ import (
 // What takes an order in again.
 type admitter interface {
 	Admit(ctx context.Context, o seckill.Order) (seckill.Admission, error)
+	Confirm(ctx context.Context, v seckill.VoucherID) error
 }
 
 // What writes down that it could not be.
@@ -44,6 +45,9 @@ func (b *Books) lose(ctx context.Context, o seckill.Order) (seckill.Order, error
 	const op = "books.Recover"
 	if !b.sells(ctx, o.Voucher) { // that a sale has ended is said without a look at its books
 		return o, &seckill.Error{Op: op, Code: seckill.NotReady}
+	}
+	if err := b.redis.Confirm(ctx, o.Voucher); err != nil { // else another server has it, perhaps
+		return o, err
 	}
 	row, err := b.sql.Reject(ctx, o, seckill.ReasonLost)
 	if err == nil && !row.Same(o) {

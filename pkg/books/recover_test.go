@@ -1,11 +1,13 @@
 package books
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -67,6 +69,23 @@ func TestRecover(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where an acceptance needs a replica, so does the word that an order is lost: a server that
+// nobody follows may have a successor, which has the order.
+func TestRecoverUnfollowed(t *testing.T) {
+	f := flushed(t)
+	require.NoError(t, f.Sync(t.Context(), f.v.ID))
+	f.admit(2, 3)
+	addr := f.c.Options().Addr
+	careful, err := redisstore.Open(t.Context(), redisstore.Options{Addrs: []string{addr}, WaitReplicas: 1, WaitTimeout: 10 * time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, careful.Close()) })
+	_, err = New(careful, f.sql, slog.New(slog.DiscardHandler)).Recover(t.Context(), f.order(1))
+	require.ErrorIs(t, err, seckill.Unavailable)
+	rows, err := f.sql.Rows(t.Context(), []seckill.OrderID{f.order(1).ID})
+	require.NoError(t, err)
+	require.Empty(t, rows)
 }
 
 // Another user's row has the id: nothing of it is told.

@@ -24,9 +24,8 @@ func (s *Store) Admit(ctx context.Context, o seckill.Order) (a seckill.Admission
 	defer func() { end(span, o, err) }()
 	b := s.batches[s.keys.partition(o.Voucher)]
 	reply, err := b.ask(ctx, op, o)
-	if lost(err) && ctx.Err() == nil && b.replicas == 0 {
-		// Whatever became of the first, a second one under the same id finds it. It could
-		// not wait for replicas, though: Redis waits for writes of the same connection.
+	if lost(err) && ctx.Err() == nil {
+		// Whatever became of the first, a second one under the same id finds it.
 		if again, failed := b.ask(ctx, op, o); failed == nil {
 			reply, err = again, nil
 		}

@@ -177,9 +177,8 @@ func (b *batcher) trip(ctx context.Context, at stop, batch []*admitting, call ev
 		cmds[i] = call(ctx, pipe, b.keys.admission(sale[0].order.Voucher), arguments(sale)...)
 	}
 	var held *redis.IntCmd
-	if b.replicas > 0 { // once, for all that this connection wrote
-		held = redis.NewIntCmd(ctx, "wait", b.replicas, b.patience.Milliseconds())
-		_ = pipe.Process(ctx, held)
+	if b.replicas > 0 { // once, for the whole trip
+		held = awaitReplicas(ctx, pipe, b.replicas, b.patience)
 	}
 	sent(batch)
 	if err := exec(ctx, pipe); err != nil {
@@ -243,7 +242,7 @@ func (b *batcher) tell(sale []*admitting, cmd *redis.Cmd, held *redis.IntCmd) {
 		if err != nil { // its own words name no key
 			err = fmt.Errorf("adding to %s: %w", b.keys.stream(b.keys.partition(a.order.Voucher)), err)
 		}
-		if held != nil && len(reply) > 0 && reply[0] == "ACCEPTED" {
+		if held != nil && len(reply) > 0 && (reply[0] == "ACCEPTED" || reply[0] == "ORDERED") {
 			err = b.durable(held)
 			replicated(a, held)
 		}
@@ -274,15 +273,15 @@ func answer(batch []*admitting, got admitted) {
 	}
 }
 
-// durable reports an acceptance that too few replicas hold. The order stands all the same,
-// and its user's retry finds it.
+// durable reports that too few replicas hold an order, new or found. It stands all the same,
+// and its user's retry finds it. Redis waits until they have all that it had written when
+// the script ended, not only what the script wrote.
 func (b *batcher) durable(held *redis.IntCmd) error {
-	n, err := held.Result()
-	if err == nil && n >= int64(b.replicas) {
-		return nil
+	err := enough(held, b.replicas)
+	if err != nil {
+		b.misses.Add(1)
 	}
-	b.misses.Add(1)
-	return errors.Join(fmt.Errorf("%w: %d of %d", errReplicas, n, b.replicas), err)
+	return err
 }
 
 // end lets nobody join any more, and no further trip begin.

@@ -284,13 +284,37 @@ func TestAdmitRushWhileScriptsAreFlushed(t *testing.T) {
 	requireBooks(t, s, 0, buyers)
 }
 
-// An order is admitted once a replica holds it. While none answers, the order stands, its
-// buyer is told that nobody knows, and the retry gets it.
-func TestAdmitWaitsForReplicas(t *testing.T) {
-	master := redistest.NewWith(t, redistest.Options{TCP: true, Args: []string{"--repl-diskless-sync-delay", "0"}})
+// followed is a master with a replica.
+func followed(t *testing.T) (master, replica *redistest.Server) {
+	t.Helper()
+	master = redistest.NewWith(t, redistest.Options{TCP: true, Args: []string{"--repl-diskless-sync-delay", "0"}})
 	host, port, err := net.SplitHostPort(master.Addr())
 	require.NoError(t, err)
-	replica := redistest.NewWith(t, redistest.Options{Args: []string{"--replicaof", host + " " + port}})
+	return master, redistest.NewWith(t, redistest.Options{Args: []string{"--replicaof", host + " " + port}})
+}
+
+// What a server says may be the last word while a replica follows it, and no longer.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	master, replica := followed(t)
+	s := openAt(t, Options{Addrs: []string{master.Addr()}, WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond})
+	confirmed := func() bool { return s.Confirm(t.Context(), voucher) == nil }
+	require.Eventually(t, confirmed, 10*time.Second, 10*time.Millisecond)
+	require.True(t, confirmed(), "a second time")
+	require.NoError(t, replica.ClientOf(t).SlaveOf(t.Context(), "NO", "ONE").Err())
+	err := s.Confirm(t.Context(), voucher)
+	require.ErrorIs(t, err, seckill.Unavailable)
+	require.ErrorIs(t, err, errReplicas)
+
+	alone, c := open(t)
+	require.NoError(t, alone.Confirm(t.Context(), voucher))
+	require.Zero(t, c.Exists(t.Context(), alone.keys.confirmed(0)).Val(), "where acceptances need no replica nothing is asked")
+}
+
+// An order is admitted once a replica holds it. While none answers, the order stands, its
+// buyer is told that nobody knows, and the retry gets it once it is held.
+func TestAdmitWaitsForReplicas(t *testing.T) {
+	master, replica := followed(t)
 	s := openAt(t, Options{Addrs: []string{master.Addr()}, WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond})
 	sell(t, s, voucher, 10)
 	c := replica.ClientOf(t)
@@ -300,16 +324,18 @@ func TestAdmitWaitsForReplicas(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool { return c.Exists(t.Context(), "seckill:order:1001").Val() == 1 }, 10*time.Second, 10*time.Millisecond)
 
-	_, err = s.Admit(t.Context(), order(2, 2))
+	_, err := s.Admit(t.Context(), order(2, 2))
 	require.NoError(t, err)
 	require.True(t, c.SIsMember(t.Context(), "seckill:order:1001", "2").Val(), "the replica holds what was admitted")
 
 	pid, err := strconv.Atoi(infoField(c.Info(t.Context(), "server").Val(), "process_id"))
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-	_, err = s.Admit(t.Context(), order(3, 3))
-	require.ErrorIs(t, err, seckill.Unavailable)
-	require.ErrorIs(t, err, errReplicas)
+	for id := range int64(2) { // the second finds the first, on whatever connection
+		_, err = s.Admit(t.Context(), order(3, 3+id))
+		require.ErrorIs(t, err, seckill.Unavailable)
+		require.ErrorIs(t, err, errReplicas)
+	}
 	requireBooks(t, s, 7, 3)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 

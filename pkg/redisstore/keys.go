@@ -49,6 +49,7 @@ func (k keys) events(p int) string                { return "seckill:events" + k.
 func (k keys) replays(p int) string               { return "seckill:replays" + k.tag(p) }
 func (k keys) tries(p int) string                 { return "seckill:tries" + k.tag(p) }
 func (k keys) server(p int) string                { return "seckill:server" + k.tag(p) }
+func (k keys) confirmed(p int) string             { return "seckill:confirmed" + k.tag(p) }
 
 func (k keys) sequence(p int, day string) string { return "icr:order" + k.tag(p) + ":" + day }
 

@@ -174,6 +174,7 @@ func TestSentinels(t *testing.T) {
 	v := sell(t, s, voucher, 10)
 	admit(t, s, order(1, 1))
 	require.NoError(t, watched.Failover(t.Context()))
+	require.NoError(t, watched.Agree(t.Context()))
 	require.Eventually(t, func() bool { return errors.Is(admitWithin(t, s, order(2, 2), 5*time.Second), seckill.NotReady) }, 20*time.Second, 10*time.Millisecond)
 	resync(t, s, v)
 	admit(t, s, order(2, 2))

@@ -113,7 +113,7 @@ func (c *Cluster) Failover(ctx context.Context, key string) (dead *Server, err e
 // AwaitOtherThan returns once every node that runs takes another than old for the master of
 // a key.
 func (c *Cluster) AwaitOtherThan(ctx context.Context, key string, old *Server) error {
-	return c.await(ctx, "the master of "+key+" stays "+old.Addr(), func(ctx context.Context) bool {
+	return await(ctx, "the master of "+key+" stays "+old.Addr(), func(ctx context.Context) bool {
 		return c.all(func(n *Server) bool {
 			owner, err := c.ownerBy(ctx, n, key)
 			return err == nil && owner != nil && owner != old
@@ -149,7 +149,7 @@ func (c *Cluster) join(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.await(ctx, "the cluster does not come up", func(ctx context.Context) bool { return c.all(func(n *Server) bool { return c.serves(ctx, n) }) })
+	return await(ctx, "the cluster does not come up", func(ctx context.Context) bool { return c.all(func(n *Server) bool { return c.serves(ctx, n) }) })
 }
 
 // meet introduces each node to all others: by hearsay alone it takes seconds.
@@ -162,7 +162,7 @@ func (c *Cluster) meet(ctx context.Context) error {
 			}
 		}
 	}
-	return c.await(ctx, "the nodes do not know each other", func(ctx context.Context) bool {
+	return await(ctx, "the nodes do not know each other", func(ctx context.Context) bool {
 		return c.all(func(n *Server) bool {
 			known := c.clients[n].ClusterNodes(ctx).Val()
 			return !strings.Contains(known, "handshake") && !slices.ContainsFunc(c.Nodes, func(o *Server) bool { return !strings.Contains(known, c.ids[o]) })
@@ -208,20 +208,6 @@ func (c *Cluster) all(is func(*Server) bool) bool {
 	return !slices.ContainsFunc(c.Nodes, func(n *Server) bool { return n.answers() && !is(n) })
 }
 
-func (c *Cluster) await(ctx context.Context, what string, done func(ctx context.Context) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, watchLimit)
-	defer cancel()
-	poll := time.NewTicker(watchPoll)
-	defer poll.Stop()
-	for !done(ctx) {
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
-			return fmt.Errorf("redistest.Cluster: %s: %w", what, context.Cause(ctx))
-		}
-	}
-	return nil
-}
 
 // Close kills all nodes and removes what they wrote.
 func (c *Cluster) Close() error {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,26 +74,59 @@ func (w *Watched) agree(ctx context.Context, replicas int) bool {
 	return true
 }
 
-// Master is the server that the sentinels take for the master now.
+// Master is the server that the first sentinel takes for the master now, which answers.
 func (w *Watched) Master(ctx context.Context) (*Server, error) {
 	for _, addr := range w.Sentinels {
-		c := redis.NewSentinelClient(&redis.Options{Addr: addr})
-		at, err := c.GetMasterAddrByName(ctx, MasterName).Result()
-		_ = c.Close()
-		if err != nil {
-			continue
-		}
-		for _, s := range w.Servers {
-			if s.Addr() == net.JoinHostPort(at[0], at[1]) {
-				return s, nil
-			}
+		if s := w.masterBy(ctx, addr); s != nil {
+			return s, nil
 		}
 	}
 	return nil, errors.New("redistest.Master: no sentinel knows a master of ours")
 }
 
-// Failover kills the master, waits until another server is the master, and starts the old
-// one again.
+// masterBy is the master as one sentinel sees it, nil where it names none of ours.
+func (w *Watched) masterBy(ctx context.Context, sentinel string) *Server {
+	c := redis.NewSentinelClient(&redis.Options{Addr: sentinel})
+	at, err := c.GetMasterAddrByName(ctx, MasterName).Result()
+	_ = c.Close()
+	if err != nil {
+		return nil
+	}
+	for _, s := range w.Servers {
+		if s.Addr() == net.JoinHostPort(at[0], at[1]) {
+			return s
+		}
+	}
+	return nil
+}
+
+// Agree waits until all sentinels name the same master. Before that, a client may be sent to
+// one that came back and has yet to hear of its successor.
+func (w *Watched) Agree(ctx context.Context) error {
+	return await(ctx, "the sentinels do not agree on a master", func(ctx context.Context) bool {
+		first := w.masterBy(ctx, w.Sentinels[0])
+		return first != nil && !slices.ContainsFunc(w.Sentinels, func(addr string) bool { return w.masterBy(ctx, addr) != first })
+	})
+}
+
+// await waits for what the servers do by themselves.
+func await(ctx context.Context, what string, done func(ctx context.Context) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, watchLimit)
+	defer cancel()
+	poll := time.NewTicker(watchPoll)
+	defer poll.Stop()
+	for !done(ctx) {
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return fmt.Errorf("redistest: %s: %w", what, context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+// Failover kills the master, waits until a sentinel names another one, and starts the old
+// one again at once: for a moment it may be a master, too.
 func (w *Watched) Failover(ctx context.Context) error {
 	old, err := w.Master(ctx)
 	if err != nil {
@@ -101,20 +135,14 @@ func (w *Watched) Failover(ctx context.Context) error {
 	if err := old.Kill(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, watchLimit)
-	defer cancel()
-	poll := time.NewTicker(watchPoll)
-	defer poll.Stop()
-	for {
-		if now, err := w.Master(ctx); err == nil && now != old {
-			return old.Restart()
-		}
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
-			return fmt.Errorf("redistest.Failover: the sentinels kept a dead master: %w", context.Cause(ctx))
-		}
+	err = await(ctx, "the sentinels kept a dead master", func(ctx context.Context) bool {
+		now, err := w.Master(ctx)
+		return err == nil && now != old
+	})
+	if err != nil {
+		return err
 	}
+	return old.Restart()
 }
 
 func startSentinel(t testing.TB, master string) (addr string) {

@@ -103,7 +103,12 @@ func watched(t *testing.T) *place {
 			"SECKILL_REDIS_ADDRS=" + strings.Join(w.Sentinels, ","), "SECKILL_REDIS_MASTER=" + redistest.MasterName,
 			"SECKILL_REDIS_WAIT_REPLICAS=1",
 		},
-		rdb:   rdb,
-		crash: w.Failover,
+		rdb: rdb,
+		crash: func(ctx context.Context) error {
+			if err := w.Failover(ctx); err != nil {
+				return err
+			}
+			return w.Agree(ctx) // the buyers went on meanwhile; who counts asks the successor
+		},
 	}
 }

@@ -22,6 +22,7 @@ type ledger interface {
 
 type sale interface {
 	Admit(ctx context.Context, o seckill.Order) (seckill.Admission, error)
+	Confirm(ctx context.Context, v seckill.VoucherID) error
 	Shut(ctx context.Context, v seckill.VoucherID) error
 	Reread(ctx context.Context, p int, entries []string) ([]seckill.Delivery, error)
 	WithLocks(ctx context.Context, p int, users []seckill.UserID, fn func(ctx context.Context, held map[seckill.UserID]bool) error) error

@@ -127,7 +127,7 @@ func gone(w *world) seckill.Delivery {
 
 func lost() []scenario {
 	toAdmit := []string{"lock 1", "store 1", "epochs", "reread", "rows", "admit 1"}
-	rejected := append(toAdmit[:6:6], "reject 1 lost", "live order")
+	rejected := append(toAdmit[:6:6], "confirm", "reject 1 lost", "live order")
 	return []scenario{
 		{"a lost order with a row is done", func(w *world) seckill.Delivery {
 			w.row(order(1, 42), seckill.Created, "")
@@ -150,18 +150,24 @@ func lost() []scenario {
 			d := gone(w)
 			w.left = 0
 			return d
-		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:8:8], "release 1", "unlock")},
+		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:9:9], "release 1", "unlock")},
 		{"a lost order of a sale that is over is rejected", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.window = seckill.Ended
 			return d
-		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:8:8], "release 1", "unlock")},
+		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:9:9], "release 1", "unlock")},
 		{"a lost order of a user who bought again is rejected", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.row(order(2, 42), seckill.Created, "")
 			w.tickets[42] = 2
 			return d
-		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:8:8], "hold", "adopt 2", "unlock")},
+		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:9:9], "hold", "adopt 2", "unlock")},
+		{"a lost order waits in memory until replicas follow the server that denies it", func(w *world) seckill.Delivery {
+			d := gone(w)
+			w.left = 0
+			w.alone = true
+			return d
+		}, seckill.Transient, fulfil.Keep, "", true, "", append(toAdmit[:6:6], "confirm", "unlock")},
 		{"a lost order waits in memory until the voucher is loaded", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.shut = true

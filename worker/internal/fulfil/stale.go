@@ -151,6 +151,10 @@ func (f *Fulfiller) admitAgain(ctx context.Context, r *Result) {
 	case err == nil, code == seckill.AlreadyOrdered && a.Order == order.ID:
 		r.settle(seckill.Lost) // it comes again by the stream: now, or when a sync queues its ticket
 	case code == seckill.AlreadyOrdered, code == seckill.SoldOut, code == seckill.Ended, code == seckill.NotStarted:
+		if err := f.Sale.Confirm(ctx, order.Voucher); err != nil {
+			r.fail(err)
+			return
+		}
 		if f.reject(ctx, r, seckill.Lost, seckill.ReasonLost); r.Outcome == seckill.Lost {
 			f.alert(ctx, obs.AlertLost, r.Delivery)
 		}

@@ -36,6 +36,7 @@ type world struct {
 	left    int64 // Redis's
 	window  seckill.Code
 	shut    bool
+	alone   bool // no replica follows, where acceptances need one
 	busy    map[seckill.UserID]bool
 	resync  int
 	onStore func() // runs before each StoreOrders looks
@@ -225,6 +226,14 @@ func (w *world) Admit(_ context.Context, o seckill.Order) (a seckill.Admission, 
 		return a, &seckill.Error{Op: "world.Admit", Code: code}
 	}
 	return a, nil
+}
+
+func (w *world) Confirm(context.Context, seckill.VoucherID) error {
+	err := w.do("confirm", func() {})
+	if err == nil && w.alone {
+		err = errDown
+	}
+	return err
 }
 
 func (w *world) Reread(_ context.Context, _ int, entries []string) (ds []seckill.Delivery, err error) {
