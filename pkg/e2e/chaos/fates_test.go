@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/openseckill/seckill/pkg/e2e/ledger"
+	"github.com/openseckill/seckill/pkg/seckill"
 )
 
 // told are the orders that somebody was told of, by the first answer that named them.
@@ -24,9 +27,9 @@ func told(deeds []deed) map[string]deed {
 
 // redeem shows the receipts of orders that have no row: each then gets one, admitted again or
 // rejected as lost. False: there are none.
-func (c *crowd) redeem(ctx context.Context, p picture) (any bool) {
+func (c *crowd) redeem(ctx context.Context, p ledger.Picture) (any bool) {
 	for id, d := range told(c.all()) {
-		if _, stored := p.rows[id]; !stored && c.shown(id) != nil {
+		if _, stored := p.Rows[id]; !stored && c.shown(id) != nil {
 			any = true
 			until(ctx, 5*time.Second, func() bool { return c.askAt(ctx, c.w.apis[0], d.user, look, id).HTTP == http.StatusOK })
 		}
@@ -36,31 +39,31 @@ func (c *crowd) redeem(ctx context.Context, p picture) (any bool) {
 
 // fates follows each order that was accepted to its row. Where Redis may forget, one whose
 // receipt was lost on its way, too, may be gone: those are counted.
-func (c *crowd) fates(deeds []deed, p picture) (forgotten int, found []finding) {
+func (c *crowd) fates(deeds []deed, p ledger.Picture) (forgotten int, found []finding) {
 	for id, d := range told(deeds) {
-		r, stored := p.rows[id]
+		r, stored := p.Rows[id]
 		switch {
 		case !stored && c.w.plan.forgets && c.shown(id) == nil:
 			forgotten++
 		case !stored:
 			found = append(found, finding{"fates", fmt.Sprintf("order %s was answered and has no row: %v", id, d), d.user, id})
-		case r.user != d.user:
-			found = append(found, finding{"fates", fmt.Sprintf("order %s is user %d's, and was told to %d", id, r.user, d.user), d.user, id})
-		case r.status == "rejected" && !c.w.plan.forgets:
-			found = append(found, finding{"fates", fmt.Sprintf("order %s was rejected as %s though Redis forgot nothing", id, r.reason), d.user, id})
+		case r.User != d.user:
+			found = append(found, finding{"fates", fmt.Sprintf("order %s is user %d's, and was told to %d", id, r.User, d.user), d.user, id})
+		case r.Status == seckill.Rejected && !c.w.plan.forgets:
+			found = append(found, finding{"fates", fmt.Sprintf("order %s was rejected as %s though Redis forgot nothing", id, r.Reason), d.user, id})
 		}
 	}
 	return forgotten, found
 }
 
 // early finds answers that a voucher is sold out from before anybody could have bought all of it.
-func (c *crowd) early(deeds []deed, p picture) (found []finding) {
+func (c *crowd) early(deeds []deed, p ledger.Picture) (found []finding) {
 	if c.w.plan.forgets {
 		return nil
 	}
 	first := told(deeds)
 	var bought []time.Duration // when each order was asked for at the earliest; an order that nobody was told of: from the beginning
-	for id := range p.rows {
+	for id := range p.Rows {
 		at := time.Duration(0)
 		if d, known := first[id]; known {
 			at = d.called
@@ -87,12 +90,12 @@ func (c *crowd) early(deeds []deed, p picture) (found []finding) {
 
 // money holds the payments to the orders: what was answered as paid is, once, and what came
 // too late is kept.
-func (c *crowd) money(ctx context.Context, deeds []deed, p picture) (found []finding) {
+func (c *crowd) money(ctx context.Context, deeds []deed, p ledger.Picture) (found []finding) {
 	paid, late := c.references(ctx, "payment"), c.references(ctx, "late_payment")
-	for id, r := range p.rows {
+	for id, r := range p.Rows {
 		ref := "ref-" + id
-		if (r.status == "paid") != (paid[ref] && !late[ref]) {
-			found = append(found, finding{"money", fmt.Sprintf("order %s is %s; payment %v, late %v", id, r.status, paid[ref], late[ref]), r.user, id})
+		if (r.Status == seckill.Paid) != (paid[ref] && !late[ref]) {
+			found = append(found, finding{"money", fmt.Sprintf("order %s is %s; payment %v, late %v", id, r.Status, paid[ref], late[ref]), r.User, id})
 		}
 	}
 	for _, d := range deeds {
@@ -129,7 +132,7 @@ var lives = []string{"created", "created paid", "created cancelled", "rejected"}
 
 // news holds the outbox to the rows, and the stream of events to the outbox: all of an
 // order's life, in its order. What was published before Redis forgot is gone there.
-func (c *crowd) news(ctx context.Context, p picture) (found []finding) {
+func (c *crowd) news(ctx context.Context, p ledger.Picture) (found []finding) {
 	noted, err := c.noted(ctx)
 	if err != nil {
 		return []finding{{check: "news", text: err.Error()}}
@@ -138,17 +141,17 @@ func (c *crowd) news(ctx context.Context, p picture) (found []finding) {
 	if err != nil {
 		return []finding{{check: "news", text: err.Error()}}
 	}
-	for id, r := range p.rows {
+	for id, r := range p.Rows {
 		life := strings.Join(noted[id], " ")
-		if !slices.Contains(lives, life) || !strings.HasSuffix(life, r.status) {
-			found = append(found, finding{"news", fmt.Sprintf("the outbox says of order %s, which is %s: %q", id, r.status, life), r.user, id})
+		if !slices.Contains(lives, life) || !strings.HasSuffix(life, string(r.Status)) {
+			found = append(found, finding{"news", fmt.Sprintf("the outbox says of order %s, which is %s: %q", id, r.Status, life), r.User, id})
 		}
 		if events := strings.Join(heard[id], " "); events != life && (!c.w.plan.forgets || !strings.Contains(life, events)) {
-			found = append(found, finding{"news", fmt.Sprintf("the events of order %s are %q, and should be %q", id, events, life), r.user, id})
+			found = append(found, finding{"news", fmt.Sprintf("the events of order %s are %q, and should be %q", id, events, life), r.User, id})
 		}
 	}
 	for id := range noted {
-		if _, stored := p.rows[id]; !stored {
+		if _, stored := p.Rows[id]; !stored {
 			found = append(found, finding{"news", "the outbox tells of order " + id + ", which has no row", 0, id})
 		}
 	}
@@ -205,7 +208,7 @@ func (c *crowd) knock(ctx context.Context) {
 
 // encore gives a unit back once both apis have long said that there is none, and holds each
 // of them to selling it within a second or so.
-func (c *crowd) encore(ctx context.Context, p picture) (found []finding) {
+func (c *crowd) encore(ctx context.Context, p ledger.Picture) (found []finding) {
 	for i, api := range c.w.apis {
 		user := int64(guest + 2*i)
 		for range 4 {
@@ -213,31 +216,31 @@ func (c *crowd) encore(ctx context.Context, p picture) (found []finding) {
 				return nil // there are units left
 			}
 		}
-		order := p.somebodys(i)
-		if order.id == "" {
+		order := somebodys(p, i)
+		if order.ID == "" {
 			return nil
 		}
-		if a := c.askAt(ctx, c.w.apis[(i+1)%len(c.w.apis)], order.user, cancel, order.id); a.HTTP != http.StatusOK {
+		if a := c.askAt(ctx, c.w.apis[(i+1)%len(c.w.apis)], order.User, cancel, order.ID); a.HTTP != http.StatusOK {
 			continue
 		}
 		if !until(ctx, 5*time.Second, func() bool { return c.askAt(ctx, api, user+1, buy, "").OrderID != "" }) {
-			found = append(found, finding{"encore", fmt.Sprintf("%s does not sell the unit that order %s gave back", api.name, order.id), user + 1, order.id})
+			found = append(found, finding{"encore", fmt.Sprintf("%s does not sell the unit that order %s gave back", api.name, order.ID), user + 1, order.ID})
 		}
 	}
 	return found
 }
 
 // somebodys is an order that can be cancelled, another one for each i.
-func (p picture) somebodys(i int) (r row) {
+func somebodys(p ledger.Picture, i int) (r ledger.Row) {
 	var ids []string
-	for id, r := range p.rows {
-		if r.status == "created" {
+	for id, r := range p.Rows {
+		if r.Status == seckill.Created {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
 	if i < len(ids) {
-		r = p.rows[ids[len(ids)-1-i]]
+		r = p.Rows[ids[len(ids)-1-i]]
 	}
 	return r
 }

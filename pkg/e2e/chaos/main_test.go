@@ -15,21 +15,13 @@ import (
 
 var bin string // where the two programs are
 
+// The programs are never watched for races: that is for the other tests, and the faults come
+// fast here.
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "seckill-chaos")
-	if err != nil {
-		panic(err)
-	}
-	// Never watched for races: that is for the other tests, and the faults come fast here.
-	if err := process.Build(context.Background(), dir); err != nil {
-		panic(err)
-	}
-	bin = dir
-	exit := m.Run()
+	exit := process.Main(context.Background(), m, &bin)
 	if database.server != nil {
 		_ = database.server.Stop()
 	}
-	_ = os.RemoveAll(dir)
 	os.Exit(exit)
 }
 

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/openseckill/seckill/pkg/e2e/ledger"
+	"github.com/openseckill/seckill/pkg/seckill"
 )
 
 // holding is what a sequential shop would have on its books for one user.
@@ -35,14 +38,14 @@ func (h holding) of(order string) holding { return holding{order, "live", late{b
 // fate is what happens to orders by themselves, as the final rows tell it: one that expired
 // or was rejected in the end may die between any two requests, and no other.
 type fate struct {
-	rows    map[string]row
+	rows    map[string]ledger.Row
 	forgets bool
 	blind   bool // both that say that an order waits were deleted
 }
 
 func (f fate) mayDie(order string) bool {
 	r, stored := f.rows[order]
-	return order == unknown || r.status == "rejected" || r.reason == "expired" || f.forgets && (!stored || r.status == "cancelled")
+	return order == unknown || r.Status == seckill.Rejected || r.Reason == seckill.ReasonExpired || f.forgets && (!stored || r.Status == seckill.Cancelled)
 }
 
 // moves are the holdings that may have come of one by itself before the next request.
@@ -217,9 +220,9 @@ func history(deeds []deed, f fate) (ops []porcupine.Operation) {
 }
 
 // histories holds what each user was told to a shop that does one thing after the other.
-func (c *crowd) histories(deeds []deed, p picture) (found []finding) {
+func (c *crowd) histories(deeds []deed, p ledger.Picture) (found []finding) {
 	const limit = 5 * time.Second
-	f := fate{p.rows, c.w.plan.forgets, c.w.plan.has("drop-tickets") && c.w.plan.has("drop-stream")}
+	f := fate{p.Rows, c.w.plan.forgets, c.w.plan.has("drop-tickets") && c.w.plan.has("drop-stream")}
 	by := map[int64][]deed{}
 	for _, d := range deeds {
 		by[d.user] = append(by[d.user], d)

@@ -127,7 +127,7 @@ func sceneEpoch(c *crowd) []finding {
 	release()
 	until(ctx, 10*time.Second, func() bool {
 		p, err := c.picture(ctx)
-		return err == nil && p.holds(7)
+		return err == nil && p.Holds(7)
 	})
 	_, found := c.rest(ctx, 8*time.Second)
 	return found
