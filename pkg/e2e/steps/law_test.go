@@ -64,10 +64,10 @@ func (s *stage) view(d *deal) {
 	for _, f := range d.orders {
 		a, err := s.ask(http.MethodGet, "/orders/"+f.ID.String(), f.User, "", "")
 		require.NoError(s.t, err)
-		require.Equal(s.t, http.StatusOK, a.code, a.body)
-		require.EqualValues(s.t, f.Status, a.Status, a.body)
+		require.Equal(s.t, http.StatusOK, a.HTTP, a.Body)
+		require.EqualValues(s.t, f.Status, a.Status, a.Body)
 		if f.Status == seckill.Rejected {
-			require.EqualValues(s.t, f.Reason, a.Reason, a.body)
+			require.EqualValues(s.t, f.Reason, a.Reason, a.Body)
 		}
 		s.holds(f)
 	}
@@ -79,8 +79,8 @@ func (s *stage) holds(f fate) {
 	a, err := s.ask(http.MethodGet, "/vouchers/"+f.Voucher.String()+"/order", f.User, "", "")
 	require.NoError(s.t, err)
 	if f.Status.Live() {
-		require.Equal(s.t, f.ID.String(), a.OrderID, a.body)
+		require.Equal(s.t, f.ID.String(), a.OrderID, a.Body)
 		return
 	}
-	require.False(s.t, strings.Contains(a.body, f.ID.String()), a.body)
+	require.False(s.t, strings.Contains(a.Body, f.ID.String()), a.Body)
 }

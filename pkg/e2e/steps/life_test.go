@@ -8,11 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/e2e/caller"
 	"github.com/openseckill/seckill/pkg/e2e/process"
 	"github.com/openseckill/seckill/pkg/faultnet"
 )
-
-const patient = time.Minute // for what takes milliseconds on a machine that is not busy
 
 // life is one process of ours, whose ways to both servers lead through proxies that keep a
 // record.
@@ -46,7 +45,7 @@ func (l *life) start() {
 // ready waits until a program serves.
 func (l *life) ready() {
 	l.stage.t.Helper()
-	ctx, cancel := context.WithTimeout(l.stage.t.Context(), patient)
+	ctx, cancel := context.WithTimeout(l.stage.t.Context(), caller.Patient)
 	defer cancel()
 	require.NoError(l.stage.t, l.Ready(ctx))
 }
@@ -70,7 +69,7 @@ func (l *life) dies(d death) {
 	l.stage.t.Helper()
 	select {
 	case <-l.record.reached:
-	case <-time.After(patient):
+	case <-time.After(caller.Patient):
 		l.record.rest() // it must not come later
 		require.FailNow(l.stage.t, "the step never came", "%s; there were %v\n%s", d, l.record.list(), l.Output())
 	}

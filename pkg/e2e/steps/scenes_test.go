@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/openseckill/seckill/pkg/e2e/caller"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
@@ -108,13 +109,13 @@ func (s *stage) accept(_ *life, d *deal) error {
 func (s *stage) buy(_ *life, d *deal) error {
 	s.last++
 	a, err := s.purchase(d)
-	if err == nil && a.code != http.StatusAccepted {
-		err = fmt.Errorf("%d: %s", a.code, a.body)
+	if err == nil && a.HTTP != http.StatusAccepted {
+		err = fmt.Errorf("%d: %s", a.HTTP, a.Body)
 	}
 	return err
 }
 
-func (s *stage) purchase(d *deal) (answer, error) {
+func (s *stage) purchase(d *deal) (caller.Answer, error) {
 	return s.ask(http.MethodPost, "/vouchers/"+d.voucher.String()+"/orders", seckill.UserID(s.last), "", "")
 }
 
@@ -122,7 +123,7 @@ func (s *stage) purchase(d *deal) (answer, error) {
 func (s *stage) buyAgain(d *deal) {
 	a, err := s.purchase(d)
 	require.NoError(s.t, err)
-	require.Contains(s.t, []int{http.StatusOK, http.StatusAccepted}, a.code, a.body)
+	require.Contains(s.t, []int{http.StatusOK, http.StatusAccepted}, a.HTTP, a.Body)
 	id, err := seckill.ParseOrderID(a.OrderID)
 	require.NoError(s.t, err)
 	d.expect(seckill.Order{ID: id, User: seckill.UserID(s.last), Voucher: d.voucher}, seckill.Created, "")
@@ -223,8 +224,8 @@ func (s *stage) cancelAgain(d *deal) { require.NoError(s.t, s.cancel(nil, d)) }
 
 func (s *stage) post(path string, user seckill.UserID, role, body string) error {
 	a, err := s.ask(http.MethodPost, path, user, role, body)
-	if err == nil && a.code != http.StatusOK {
-		err = fmt.Errorf("%d: %s", a.code, a.body)
+	if err == nil && a.HTTP != http.StatusOK {
+		err = fmt.Errorf("%d: %s", a.HTTP, a.Body)
 	}
 	return err
 }

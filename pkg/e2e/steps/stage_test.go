@@ -2,11 +2,8 @@ package steps
 
 import (
 	"database/sql"
-	"encoding/json"
 	"log/slog"
-	"net/http"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/openseckill/seckill/api/app"
 	"github.com/openseckill/seckill/pkg/books"
+	"github.com/openseckill/seckill/pkg/e2e/caller"
 	"github.com/openseckill/seckill/pkg/redisstore"
 	"github.com/openseckill/seckill/pkg/redistest"
 	"github.com/openseckill/seckill/pkg/seckill"
@@ -152,45 +149,18 @@ func (s *stage) rest(v seckill.VoucherID) {
 		state = "rows wait"
 		return s.count(`SELECT (SELECT COUNT(*) FROM voucher_order WHERE release_due = 1 OR status = 'created' AND expires_at = 1)
 			+ (SELECT COUNT(*) FROM order_outbox WHERE published_at IS NULL)`) == 0
-	}, patient, 5*time.Millisecond, "%s", lazy{&state})
+	}, caller.Patient, 5*time.Millisecond, "%s", lazy{&state})
 }
 
 type lazy struct{ text *string }
 
 func (l lazy) String() string { return *l.text }
 
-// answer is an answer of the api.
-type answer struct {
-	code    int
-	OrderID string `json:"orderId"`
-	Status  any    `json:"status"` // text of an order, the number of a problem
-	Reason  string `json:"reason"`
-	body    string
-}
-
-// ask makes a request of the api; an error means that no answer came.
-func (s *stage) ask(method, path string, user seckill.UserID, role, body string) (a answer, err error) {
-	token, err := app.Token([]byte(secret), user, role, time.Now(), time.Hour)
-	if err != nil {
-		return a, err
-	}
-	r, err := http.NewRequestWithContext(s.whole.Context(), method, "http://"+s.api.HTTP+"/api/v1"+path, strings.NewReader(body))
-	if err != nil {
-		return a, err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return a, err
-	}
-	defer resp.Body.Close()
-	var text json.RawMessage
-	if err := json.NewDecoder(resp.Body).Decode(&text); err != nil {
-		return a, err
-	}
-	a.code, a.body = resp.StatusCode, string(text)
-	return a, json.Unmarshal(text, &a)
+// ask makes a request of the api that serves now; an error means that no answer came.
+func (s *stage) ask(method, path string, user seckill.UserID, role, body string) (caller.Answer, error) {
+	c := caller.New(secret, 1, caller.Patient, s.api.HTTP)
+	defer c.Close()
+	return c.Ask(s.whole.Context(), caller.Question{Method: method, Path: path, User: int64(user), Role: role, Body: body})
 }
 
 func number64(n int64) string { return strconv.FormatInt(n, 10) }
