@@ -60,6 +60,23 @@ func TestNewLogger(t *testing.T) {
 	})
 }
 
+// Lines that come ten times a second are told once a second, with how many were not.
+func TestWarnSparingly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		log := obs.NewSparing(obs.NewLogger(&out, slog.LevelInfo, obs.FormatText))
+		for n := range 25 {
+			log.Warn(t.Context(), "it is out", "n", n)
+			<-time.After(100 * time.Millisecond)
+		}
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		require.Len(t, lines, 3)
+		for i, ends := range []string{"n=0 leftOut=0", "n=10 leftOut=9", "n=20 leftOut=9"} {
+			require.Contains(t, lines[i], `level=WARN msg="it is out; more such lines of this second are left out" `+ends)
+		}
+	})
+}
+
 func TestNewRegistry(t *testing.T) {
 	reg := obs.NewRegistry("worker", "v1.2.3")
 	require.Len(t, metrics(t, reg, `seckill_build_info{goversion="go1.`), 1)

@@ -73,6 +73,7 @@ type API struct {
 	live     console
 	meter    *obs.Admission
 	log      *slog.Logger
+	unheard  *obs.Sparing // of changes that Redis did not hear of
 	tracer   trace.Tracer
 	now      func() time.Time
 
@@ -98,7 +99,7 @@ func New(d Deps) *API {
 		auth: d.Auth, gate: d.Gate, sale: d.Sale, orders: d.Orders, vouchers: d.Vouchers,
 		books: d.Books, deeds: d.Deeds, ids: d.IDs, life: d.Life, giver: d.Giver, live: d.Live, meter: d.Meter, log: d.Log, tracer: d.Tracer, now: d.Now,
 		resync: newResync(d.Books, d.Log, d.Now), errands: newErrands(), hub: newHub(), names: newNames(),
-		receipts: receipt.NewSigner(d.ReceiptSecret),
+		receipts: receipt.NewSigner(d.ReceiptSecret), unheard: obs.NewSparing(d.Log),
 	}
 	a.voucher = newMemo(d.Now, a.loadVoucher)
 	a.pages = newMemo(d.Now, a.loadPage)

@@ -87,7 +87,7 @@ func (a *API) passOn(ctx context.Context, o seckill.Order) {
 		back = a.giver.GiveBack(ctx, o)
 	}
 	if err := errors.Join(back, a.sale.Announce(ctx, []seckill.OrderID{o.ID})); err != nil {
-		a.log.WarnContext(ctx, "Redis did not hear of an order's change; the workers will tell it", "order", o.ID, "error", err)
+		a.unheard.Warn(ctx, "Redis did not hear of an order's change, the workers will tell it", "order", o.ID, "error", err)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -111,6 +113,22 @@ func TestCancelOrder(t *testing.T) {
 	s := shop{}
 	requireCode(t, s.open(t).do("POST", path, ""), http.StatusUnauthorized, seckill.Unauthenticated)
 	requireCode(t, s.open(t).do("POST", "/api/v1/orders/07/cancel", "", as(t, 42, "")...), http.StatusBadRequest, seckill.Invalid)
+}
+
+// Redis hears of no order while it is out. The log tells so once a second.
+func TestCancelWhileRedisIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dead := mine(seckill.Cancelled)
+		dead.ReleaseDue = true
+		s := shop{order: stored(mine(seckill.Created)), life: lifeFake{cancel: stored(dead), back: down}}
+		r := s.open(t)
+		for range 15 {
+			require.Equal(t, http.StatusOK, r.do("POST", "/api/v1/orders/7/cancel", "", as(t, 42, "")...).Code)
+			<-time.After(100 * time.Millisecond)
+		}
+		require.Equal(t, 2, strings.Count(r.log.String(), "Redis did not hear"))
+		require.Contains(t, r.log.String(), "leftOut=9")
+	})
 }
 
 func TestPayOrder(t *testing.T) {

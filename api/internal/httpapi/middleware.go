@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"golang.org/x/time/rate"
 
 	"github.com/openseckill/seckill/pkg/obs"
 	"github.com/openseckill/seckill/pkg/seckill"
@@ -121,7 +120,7 @@ func (a *API) measure(c *gin.Context) {
 // logFaults logs what failed behind an answer. A bug is logged each time; an outage, which
 // fails every request, once a second. Refusals are counted and not logged.
 func logFaults(log *slog.Logger) gin.HandlerFunc {
-	outage := &rate.Sometimes{Interval: time.Second}
+	outage := obs.NewSparing(log)
 	return func(c *gin.Context) {
 		c.Next()
 		last := c.Errors.Last()
@@ -133,9 +132,7 @@ func logFaults(log *slog.Logger) gin.HandlerFunc {
 			log.ErrorContext(c.Request.Context(), "request failed", attrs...)
 			return
 		}
-		outage.Do(func() {
-			log.WarnContext(c.Request.Context(), "request not served; more such lines of this second are left out", attrs...)
-		})
+		outage.Warn(c.Request.Context(), "request not served", attrs...)
 	}
 }
 
