@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -50,10 +51,20 @@ func named(ctx huma.Context, next func(huma.Context)) {
 	next(huma.WithValue(ctx, requestKey{}, requestID(humagin.Unwrap(ctx))))
 }
 
-// deed is what the caller does, for the log.
+// requestOf is the id that named has put there.
+func requestOf(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
+// logOf is the program's log, for lines about what the caller does.
+func (a *API) logOf(ctx context.Context, action seckill.Action, v seckill.VoucherID) *slog.Logger {
+	return a.log.With("action", action, "voucher", v, "request", requestOf(ctx))
+}
+
+// deed is what the caller does, for the log of admins.
 func deed(ctx context.Context, action seckill.Action, v seckill.VoucherID, detail map[string]any) seckill.Deed {
-	request, _ := ctx.Value(requestKey{}).(string)
-	d := seckill.Deed{Actor: caller(ctx).User, Action: action, Voucher: v, Request: request}
+	d := seckill.Deed{Actor: caller(ctx).User, Action: action, Voucher: v, Request: requestOf(ctx)}
 	if len(detail) > 0 {
 		d.Detail, _ = json.Marshal(detail) // texts and numbers: it cannot fail
 	}

@@ -88,7 +88,7 @@ func (a *API) createVoucher(ctx context.Context, in *createInput) (*voucherOutpu
 		return nil, err
 	}
 	if created { // a repeat would close the sale for a moment, for nothing
-		if err := a.sync(ctx, v.ID); err != nil {
+		if err := a.sync(ctx, v.ID, seckill.VoucherCreated); err != nil {
 			a.log.WarnContext(ctx, "voucher created and not loaded; the first buyer has it loaded", "voucher", v.ID, "error", err)
 		}
 		a.forget()
@@ -157,7 +157,7 @@ func (a *API) closeVoucher(ctx context.Context, in *voucherInput) (out *voucherO
 }
 
 func (a *API) change(ctx context.Context, was, want seckill.Voucher, action seckill.Action) (*voucherOutput, error) {
-	v, err := errand(ctx, a.errands, func(ctx context.Context) (seckill.Voucher, error) {
+	v, err := errand(ctx, a.errands, a.logOf(ctx, action, want.ID), func(ctx context.Context) (seckill.Voucher, error) {
 		return a.enforce(ctx, was, want, action)
 	})
 	if err != nil {
@@ -236,7 +236,7 @@ func (a *API) syncVoucher(ctx context.Context, in *voucherInput) (*voucherOutput
 	if err := a.deeds.LogDeed(ctx, deed(ctx, seckill.VoucherSynced, id, nil)); err != nil {
 		return nil, err
 	}
-	if err := a.sync(ctx, id); err != nil {
+	if err := a.sync(ctx, id, seckill.VoucherSynced); err != nil {
 		return nil, err
 	}
 	a.forget()
@@ -247,8 +247,8 @@ func (a *API) syncVoucher(ctx context.Context, in *voucherInput) (*voucherOutput
 	return a.present(ctx, v, false), nil
 }
 
-func (a *API) sync(ctx context.Context, id seckill.VoucherID) error {
-	_, err := errand(ctx, a.errands, func(ctx context.Context) (struct{}, error) {
+func (a *API) sync(ctx context.Context, id seckill.VoucherID, action seckill.Action) error {
+	_, err := errand(ctx, a.errands, a.logOf(ctx, action, id), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, a.books.Sync(ctx, id)
 	})
 	return err

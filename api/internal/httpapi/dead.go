@@ -97,7 +97,8 @@ func (a *API) replayDead(ctx context.Context, in *deadInput) (*replayOutput, err
 	if err != nil {
 		return nil, err
 	}
-	o, err := errand(ctx, a.errands, func(ctx context.Context) (seckill.Order, error) {
+	log := a.logOf(ctx, seckill.DeadReplayed, d.Order.Voucher).With("message", d.ID.String(), "order", fresh)
+	o, err := errand(ctx, a.errands, log, func(ctx context.Context) (seckill.Order, error) {
 		return a.books.Replay(ctx, d.ID, fresh)
 	})
 	switch {

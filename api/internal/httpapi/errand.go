@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -27,8 +28,9 @@ var underway = &refusal{
 }
 
 // errand does work and waits for its result until the deadline of ctx. The work itself is cut
-// by close, and after syncMax.
-func errand[T any](ctx context.Context, e *errands, work func(context.Context) (T, error)) (T, error) {
+// by close, and after syncMax. A result that came after the deadline, or after the client hung
+// up, goes to log, which says of what it is.
+func errand[T any](ctx context.Context, e *errands, log *slog.Logger, work func(context.Context) (T, error)) (T, error) {
 	running, cancel := context.WithTimeout(context.WithoutCancel(ctx), syncMax)
 	var got T
 	var err error
@@ -52,11 +54,27 @@ func errand[T any](ctx context.Context, e *errands, work func(context.Context) (
 	})
 	select {
 	case <-done:
+		if ctx.Err() != nil { // its client hung up
+			tell(ctx, log, err)
+		}
 		return got, err
 	case <-due(ctx):
+		e.wait.Go(func() {
+			<-done
+			tell(ctx, log, err)
+		})
 		var none T
 		return none, underway
 	}
+}
+
+// tell logs what became of work when nobody waits for it any more.
+func tell(ctx context.Context, log *slog.Logger, err error) {
+	if err != nil {
+		log.ErrorContext(ctx, "work that outlasted its request failed", "error", err)
+		return
+	}
+	log.InfoContext(ctx, "work that outlasted its request is done")
 }
 
 // due speaks at the deadline of ctx, and not when its client hangs up.
