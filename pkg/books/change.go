@@ -27,8 +27,8 @@ const (
 
 // Change gives a voucher the title, total and window of want, if its version is still that
 // of want, and logs the deed. It returns the voucher as SQL has it then; Apply brings the
-// rest of it to Redis. Outdated: another change was first. BelowSold: the total is below
-// what is held, queued orders included.
+// rest of it to Redis. Outdated: another change was first. BelowSold, with a Held: the total
+// is below what is held, queued orders included.
 //
 // Only Redis knows all that is held, so a cut is made there first. It stands under the
 // version that SQL is about to get; whoever dies in between leaves Redis ahead, which the

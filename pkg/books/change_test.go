@@ -66,7 +66,9 @@ func TestChange(t *testing.T) {
 	f.store(4, 5)
 	f.requireLaw()
 
-	require.ErrorIs(t, f.retotal(4), seckill.BelowSold)
+	err := f.retotal(4)
+	require.ErrorIs(t, err, seckill.BelowSold)
+	require.ErrorIs(t, err, seckill.Held(5))
 	f.requireLaw()
 	requireHolders(t, f, 1, 2, 3, 4, 5)
 }

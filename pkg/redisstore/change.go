@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,7 +21,7 @@ func (s *Store) Change(ctx context.Context, v seckill.Voucher) error {
 }
 
 // Cut lowers the total of a voucher that sells at this version, and makes the next one.
-// BelowSold: more is held, queued orders included. Outdated: the version is another.
+// BelowSold, with a Held: more is held. Outdated: the version is another.
 // NotReady: as with Change.
 func (s *Store) Cut(ctx context.Context, v seckill.VoucherID, total, version int64) error {
 	const op = "redisstore.Cut"
@@ -34,14 +33,14 @@ func changeFault(op, done string, reply []string, err error) error {
 	if err != nil {
 		return fault(op, err)
 	}
-	switch tag, rest := head(reply); tag {
-	case done:
+	switch tag, rest := head(reply); {
+	case tag == done:
 		return nil
-	case "BELOW_SOLD":
-		return &seckill.Error{Op: op, Code: seckill.BelowSold, Err: fmt.Errorf("%q are held", rest)}
-	case "STALE":
+	case tag == "BELOW_SOLD" && len(rest) == 1:
+		return &seckill.Error{Op: op, Code: seckill.BelowSold, Err: seckill.Held(number(rest[0]))}
+	case tag == "STALE":
 		return &seckill.Error{Op: op, Code: seckill.Outdated}
-	case "NOT_LOADED":
+	case tag == "NOT_LOADED":
 		return &seckill.Error{Op: op, Code: seckill.NotReady}
 	default:
 		return foreign(op, reply)

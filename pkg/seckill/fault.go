@@ -1,6 +1,9 @@
 package seckill
 
-import "errors"
+import (
+	"errors"
+	"strconv"
+)
 
 // Code says what went wrong, or why a request was refused, in one stable word. It is an
 // error itself: errors.Is(err, seckill.SoldOut). The words are those of the HTTP answers.
@@ -87,6 +90,11 @@ func (e *Error) Unwrap() []error {
 	}
 	return []error{e.Code, e.Err}
 }
+
+// Held is the cause of BelowSold: how many units are held, the lowest that the total can be.
+type Held int64
+
+func (h Held) Error() string { return strconv.FormatInt(int64(h), 10) + " are held" }
 
 // CodeOf returns the code of err, Internal for an error that has none, "" for nil.
 func CodeOf(err error) Code {

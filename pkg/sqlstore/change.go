@@ -10,8 +10,8 @@ import (
 
 // ChangeVoucher gives a voucher the title, total and window of want, and the next version,
 // if its version is still that of want, and logs the deed in the same transaction. It
-// returns the voucher as it is then. Outdated: the version is another. BelowSold: the total
-// is below what live orders hold. NotReady: a lower total was asked for, and the epoch is not
+// returns the voucher as it is then. Outdated: the version is another. BelowSold, with a Held:
+// the total is below what live orders hold. NotReady: a lower total was asked for, and the epoch is not
 // that of want, so a sync may have opened the sale with the higher one. A voucher that does
 // not validate is Invalid.
 func (s *Store) ChangeVoucher(ctx context.Context, want seckill.Voucher, by seckill.Deed) (v seckill.Voucher, err error) {
@@ -60,7 +60,7 @@ func unchanged(v, want seckill.Voucher) error {
 	case want.Total < v.Total && v.Epoch != want.Epoch:
 		return refused(seckill.NotReady, "the epoch is %d, not %d", v.Epoch, want.Epoch)
 	case want.Total < held:
-		return refused(seckill.BelowSold, "%d are held", held)
+		return refused(seckill.BelowSold, "%w", seckill.Held(held))
 	default:
 		return refused(seckill.Unavailable, "an order died in between")
 	}

@@ -45,9 +45,10 @@ func TestChangeVoucherRefuses(t *testing.T) {
 		require.NoError(t, err)
 		for name, c := range map[string]struct {
 			change func(v *seckill.Voucher)
-			want   seckill.Code
+			want   error
 		}{
 			"a total below what is held":  {func(v *seckill.Voucher) { v.Total = 3 }, seckill.BelowSold},
+			"and how many those are":      {func(v *seckill.Voucher) { v.Total = 3 }, seckill.Held(4)},
 			"an older version":            {func(v *seckill.Voucher) { v.Version = 0 }, seckill.Outdated},
 			"a newer version":             {func(v *seckill.Voucher) { v.Version = 2 }, seckill.Outdated},
 			"an older version, and below": {func(v *seckill.Voucher) { v.Version, v.Total = 0, 3 }, seckill.Outdated},

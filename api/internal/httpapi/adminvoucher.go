@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -117,10 +118,23 @@ func (a *API) changeVoucher(ctx context.Context, in *changeInput) (*voucherOutpu
 		return nil, invalid(reason(err) + ".")
 	}
 	out, err := a.change(ctx, was, want, seckill.VoucherChanged)
-	if errors.Is(err, seckill.Outdated) && in.IfMatch != "" {
+	var held seckill.Held
+	switch {
+	case errors.Is(err, seckill.Outdated) && in.IfMatch != "":
 		return nil, seckill.PreconditionFailed
+	case errors.Is(err, seckill.BelowSold) && errors.As(err, &held):
+		return nil, belowSold(held)
 	}
 	return out, err
+}
+
+// belowSold says how low the total can be.
+func belowSold(held seckill.Held) error {
+	return &refusal{
+		code:   seckill.BelowSold,
+		detail: fmt.Sprintf("%d units are held, queued orders included. Ask for a total of %[1]d or more.", int64(held)),
+		zh:     fmt.Sprintf("已被占用 %d 份（含排队中的订单），总量不能低于 %[1]d。", int64(held)),
+	}
 }
 
 // closeTries is how often a closing gives way to another change.

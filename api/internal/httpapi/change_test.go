@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -119,6 +120,22 @@ func TestChangeVoucherByVersion(t *testing.T) {
 			}
 			requireCode(t, w, c.status, c.code)
 		})
+	}
+}
+
+func TestChangeVoucherTellsHowManyAreHeld(t *testing.T) {
+	s := shop{voucher: found, office: office{change: func(want seckill.Voucher) (seckill.Voucher, error) {
+		refused := &seckill.Error{Op: "redisstore.Cut", Code: seckill.BelowSold, Err: seckill.Held(30)}
+		return want, errors.Join(refused, nil)
+	}}}
+	r := s.open(t)
+	for language, says := range map[string]string{
+		"en": `"detail":"30 units are held, queued orders included. Ask for a total of 30 or more."`,
+		"zh": `"detail":"已被占用 30 份（含排队中的订单），总量不能低于 30。"`,
+	} {
+		w := r.do("PATCH", changePath, `{"total":5}`, jsonFrom(as(t, 1, auth.Admin), "Accept-Language", language)...)
+		requireCode(t, w, 409, seckill.BelowSold)
+		require.Contains(t, w.Body.String(), says)
 	}
 }
 

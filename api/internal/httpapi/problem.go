@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -15,7 +16,7 @@ import (
 )
 
 // Problem is the body of every error, RFC 9457. Code and type never change; title follows
-// Accept-Language, and so does detail where it says nothing of this very request.
+// Accept-Language, and so does detail, but for most that speak of this very request.
 type Problem struct {
 	Type      string       `json:"type" example:"/problems#SOLD_OUT" format:"uri-reference" doc:"Leads to the explanation of the code"`
 	Title     string       `json:"title" example:"Sold out" doc:"The code in words, English or Chinese"`
@@ -52,6 +53,7 @@ const (
 type refusal struct {
 	code   seckill.Code
 	detail string
+	zh     string        // detail in Chinese; "": it is told in English
 	begin  time.Time     // with NotStarted
 	retry  time.Duration // how long to wait before the next try, where that is known
 	flaws  []Flaw        // with Invalid
@@ -80,11 +82,13 @@ func problem(c *gin.Context, err error) *Problem {
 		p.BeginsAt = stamp(r.begin)
 	}
 	p.Errors = r.flaws
+	detail := r.detail
 
 	header := c.Writer.Header()
 	header.Set("Content-Language", "en")
 	if chinese(c.GetHeader("Accept-Language")) {
 		p.Title, p.Detail = row.zh, row.zhDetail
+		detail = cmp.Or(r.zh, r.detail)
 		header.Set("Content-Language", "zh")
 	}
 	if row.retry {
@@ -97,8 +101,8 @@ func problem(c *gin.Context, err error) *Problem {
 			p.Detail = detail
 		}
 	}
-	if r.detail != "" {
-		p.Detail = r.detail
+	if detail != "" {
+		p.Detail = detail
 	}
 	if code == seckill.Internal || code == seckill.Unavailable {
 		_ = c.Error(err) // for the log, see logFaults
