@@ -15,16 +15,4 @@ const page = "../../../deploy/RUNBOOK.md"
 
 var bin string // where the two programs are
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "seckill-runbook")
-	if err != nil {
-		panic(err)
-	}
-	if err := process.Build(context.Background(), dir); err != nil {
-		panic(err)
-	}
-	bin = dir
-	exit := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(exit)
-}
+func TestMain(m *testing.M) { os.Exit(process.Main(context.Background(), m, &bin)) }

@@ -13,14 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shell is an operator's terminal: what a block sets, the next one has.
+// shell is an operator's terminal: what a block sets or writes, the next one has, and no
+// other terminal.
 type shell struct {
 	env  []string
+	dir  string
 	kept string // file with the variables so far
 }
 
 func newShell(t *testing.T, env ...string) *shell {
-	s := &shell{env: append(os.Environ(), env...), kept: filepath.Join(t.TempDir(), "exports")}
+	dir := t.TempDir()
+	s := &shell{env: append(os.Environ(), env...), dir: dir, kept: filepath.Join(dir, "exports")}
 	s.set(t, "")
 	return s
 }
@@ -42,7 +45,7 @@ func (s *shell) run(ctx context.Context, b block) error {
 	defer cancel()
 	c := exec.CommandContext(ctx, "bash", "-e", "-c",
 		"set -a; . "+s.kept+"; trap 'export -p >"+s.kept+"' EXIT\n"+b.shell)
-	c.Env = s.env
+	c.Env, c.Dir = s.env, s.dir
 	out, err := c.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("line %d: %w\n%s\n%s", b.line, errors.Join(err, context.Cause(ctx)), b.shell, out)
