@@ -287,7 +287,7 @@ func TestAdmitRushWhileScriptsAreFlushed(t *testing.T) {
 // followed is a master with a replica.
 func followed(t *testing.T) (master, replica *redistest.Server) {
 	t.Helper()
-	master = redistest.NewWith(t, redistest.Options{TCP: true, Args: []string{"--repl-diskless-sync-delay", "0"}})
+	master = leader(t)
 	host, port, err := net.SplitHostPort(master.Addr())
 	require.NoError(t, err)
 	return master, redistest.NewWith(t, redistest.Options{Args: []string{"--replicaof", host + " " + port}})
@@ -314,6 +314,7 @@ func TestConfirm(t *testing.T) {
 // An order is admitted once a replica holds it. While none answers, the order stands, its
 // buyer is told that nobody knows, and the retry gets it once it is held.
 func TestAdmitWaitsForReplicas(t *testing.T) {
+	t.Parallel()
 	master, replica := followed(t)
 	s := openAt(t, Options{Addrs: []string{master.Addr()}, WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond})
 	sell(t, s, voucher, 10)

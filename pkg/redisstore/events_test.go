@@ -152,6 +152,7 @@ func TestTrimEventsNobodyReads(t *testing.T) {
 }
 
 func TestQueuedOrder(t *testing.T) {
+	t.Parallel()
 	s, c := open(t)
 	_, err := s.QueuedOrder(t.Context(), 7)
 	require.ErrorIs(t, err, seckill.OrderNotFound)
@@ -167,12 +168,8 @@ func TestQueuedOrder(t *testing.T) {
 	_, err = s.QueuedOrder(t.Context(), 2501)
 	require.ErrorIs(t, err, seckill.OrderNotFound)
 
-	pipe := c.Pipeline()
-	for range queuedMax {
-		pipe.XAdd(t.Context(), &redis.XAddArgs{Stream: "seckill:stream", Values: []string{"id", "9", "userId", "9", "voucherId", "9"}})
-	}
-	_, err = pipe.Exec(t.Context())
-	require.NoError(t, err)
+	const fill = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'id', '9', 'userId', '9', 'voucherId', '9') end return 1"
+	require.NoError(t, c.Eval(t.Context(), fill, []string{"seckill:stream"}, queuedMax).Err())
 	_, err = s.QueuedOrder(t.Context(), 2501)
 	require.ErrorIs(t, err, seckill.Unavailable, "it may stand further back")
 }

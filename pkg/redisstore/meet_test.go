@@ -11,6 +11,12 @@ import (
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
+// leader starts a server that a replica need not wait for.
+func leader(t *testing.T) *redistest.Server {
+	t.Helper()
+	return redistest.NewWith(t, redistest.Options{TCP: true, Args: []string{"--repl-diskless-sync-delay", "0"}})
+}
+
 // replicaOf returns a server that has all that the master has.
 func replicaOf(t *testing.T, master *redistest.Server) *redistest.Server {
 	t.Helper()
@@ -28,7 +34,8 @@ func replicaOf(t *testing.T, master *redistest.Server) *redistest.Server {
 // The replica that becomes the master lags: it forgot an order that was acknowledged. Its
 // keys are all there and balance, and still it sells nothing before a sync.
 func TestOlderServerSellsNothing(t *testing.T) {
-	master := redistest.NewWith(t, redistest.Options{TCP: true})
+	t.Parallel()
+	master := leader(t)
 	s := openAt(t, Options{Addrs: []string{master.Addr()}})
 	v := sell(t, s, voucher, 2)
 	admit(t, s, order(1, 11))
@@ -59,7 +66,8 @@ func TestOlderServerSellsNothing(t *testing.T) {
 
 // A sync that began on the old master must not open the new one, which has part of it.
 func TestSyncDoesNotOutliveItsServer(t *testing.T) {
-	master := redistest.NewWith(t, redistest.Options{TCP: true})
+	t.Parallel()
+	master := leader(t)
 	s := openAt(t, Options{Addrs: []string{master.Addr()}})
 	v := sell(t, s, voucher, 2)
 	require.NoError(t, s.Load(t.Context(), voucher, "mine"))
@@ -71,6 +79,7 @@ func TestSyncDoesNotOutliveItsServer(t *testing.T) {
 
 // A server that comes back with its data may have forgotten the last of it.
 func TestRestartedServerSellsNothing(t *testing.T) {
+	t.Parallel()
 	server := redistest.NewWith(t, redistest.Options{AOF: "everysec"})
 	s := openAt(t, Options{Addrs: []string{server.Addr()}})
 	v := sell(t, s, voucher, 2)
