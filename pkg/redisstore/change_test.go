@@ -130,6 +130,7 @@ func TestChangeAndCutArePublished(t *testing.T) {
 }
 
 func TestChangeOfASilentRedis(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	s := openAt(t, Options{Addrs: []string{server.Addr()}})
 	v := sell(t, s, voucher, 5)

@@ -69,6 +69,7 @@ func TestDead(t *testing.T) {
 }
 
 func TestBuried(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	s, c := openAt(t, Options{Addrs: []string{server.Addr()}, Partitions: 3}), server.ClientOf(t)
 	var all []seckill.DeadID

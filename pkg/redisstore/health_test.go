@@ -11,6 +11,7 @@ import (
 )
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	server := redistest.NewWith(t, redistest.Options{AOF: "always"})
 	s, c := openAt(t, Options{Addrs: []string{server.Addr()}}), server.ClientOf(t)
 	h, err := s.Health(t.Context())

@@ -88,6 +88,7 @@ func TestListen(t *testing.T) {
 
 // A line that breaks is replaced, and who listens is told that something may be missing.
 func TestListenAgain(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	proxy := faultnet.New(t, server.Addr())
 	s := openAt(t, Options{Addrs: []string{proxy.Addr()}})

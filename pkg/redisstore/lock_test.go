@@ -87,6 +87,7 @@ func TestLockIsRenewed(t *testing.T) {
 
 // E6: who lost a lock is told, whether the key went or Redis is silent.
 func TestLockLost(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	s, c := openAt(t, Options{Addrs: []string{server.Addr()}}), server.ClientOf(t)
 	for name, lose := range map[string]func() error{

@@ -13,6 +13,7 @@ import (
 )
 
 func TestPartitionsStayTheSame(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	c := server.ClientOf(t)
 	openWith := func(n int) error {
@@ -37,6 +38,7 @@ func TestPartitionsStayTheSame(t *testing.T) {
 
 // What was written before anyone wrote the number down tells it all the same.
 func TestPartitionsOfOldKeys(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name, key string
 		fits      []int

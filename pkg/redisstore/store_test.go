@@ -68,6 +68,7 @@ func requireBooks(t *testing.T, s *Store, stock, buyers int64) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	t.Run("nobody listens", func(t *testing.T) {
 		_, err := Open(t.Context(), Options{Addrs: []string{"127.0.0.1:1"}, Timeout: 200 * time.Millisecond})
 		require.ErrorIs(t, err, seckill.Unavailable)
@@ -99,6 +100,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestGeneration(t *testing.T) {
+	t.Parallel()
 	server := redistest.New(t)
 	s := openAt(t, Options{Addrs: []string{server.Addr()}})
 	require.NoError(t, s.Ping(t.Context()))
@@ -189,6 +191,7 @@ func TestSequence(t *testing.T) {
 // A server that comes back after a crash may have a counter that is older than the numbers
 // which were given out by it.
 func TestSequenceAfterTheServerCameBack(t *testing.T) {
+	t.Parallel()
 	server := redistest.NewWith(t, redistest.Options{AOF: "always"})
 	s, err := Open(t.Context(), Options{Addrs: []string{server.Addr()}})
 	require.NoError(t, err)
