@@ -205,15 +205,18 @@ func (c *cluster) environ(k corev1.Container) map[string]string {
 	for _, e := range k.Env {
 		all[e.Name] = e.Value
 		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
-			all[e.Name] = c.secret(e.ValueFrom.SecretKeyRef)
+			all[e.Name] = c.secret(e.Name, e.ValueFrom.SecretKeyRef)
 		}
 	}
 	return all
 }
 
-func (c *cluster) secret(ref *corev1.SecretKeySelector) string {
+func (c *cluster) secret(variable string, ref *corev1.SecretKeySelector) string {
 	if s := c.secrets[ref.Name]; s != nil {
 		return string(s.Data[ref.Key])
+	}
+	if variable == "SECKILL_MYSQL_DSN" { // the only one whose form is checked
+		return "seckill:" + aSecret + "@tcp(db:3306)/seckill"
 	}
 	return aSecret
 }

@@ -52,7 +52,6 @@ var fixes = []struct{ store, says, fix string }{
 	{"sqlstore.", "Error 1146", "A table is missing: run `api migrate`."},
 	{"sqlstore.", "TLS requested but server does not support TLS", "The database does not speak TLS: drop tls= from SECKILL_MYSQL_DSN."},
 	{"sqlstore.", "insecure transport", "The database wants TLS: add tls=true to SECKILL_MYSQL_DSN."},
-	{"sqlstore.", "the DSN ", "Write it so into SECKILL_MYSQL_DSN; special characters of the password are written as they are."},
 	{"sqlstore.", "dial ", "No database answers there: start it, or check SECKILL_MYSQL_DSN."},
 	{"sqlstore.", "i/o timeout", "The database does not answer: check SECKILL_MYSQL_DSN."},
 }

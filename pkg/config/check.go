@@ -1,12 +1,17 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 )
 
 // The bounds of the settings.
@@ -27,6 +32,7 @@ func (a API) check(f *faults) {
 	a.Redis.check(f)
 	a.MySQL.check(f)
 	a.JWT.check(f)
+	a.JWT.checkFile(f)
 	a.Log.check(f)
 	f.unless(a.ReceiptSecret == "" || len(a.ReceiptSecret) >= secretMin, "SECKILL_RECEIPT_SECRET", "has %d bytes and needs at least %d", len(a.ReceiptSecret), secretMin)
 	f.unless(isListen(a.HTTPAddr), "SECKILL_HTTP_ADDR", "is no host:port")
@@ -88,6 +94,9 @@ func (r Redis) check(f *faults) {
 
 func (m MySQL) check(f *faults) {
 	f.unless(m.DSN != "", "SECKILL_MYSQL_DSN", "is required")
+	c, err := mysql.ParseDSN(m.DSN.Reveal())
+	f.unless(err == nil, "SECKILL_MYSQL_DSN", "is not of the form user:password@tcp(host:port)/database?name=value, with special characters of the password as they are")
+	f.unless(err != nil || c.DBName != "", "SECKILL_MYSQL_DSN", "names no database")
 }
 
 func (j JWT) check(f *faults) {
@@ -96,6 +105,19 @@ func (j JWT) check(f *faults) {
 	f.unless(j.Secret == "" || len(j.Secret) >= secretMin, "SECKILL_JWT_SECRET", "has %d bytes and needs at least %d", len(j.Secret), secretMin)
 	f.unless(j.File == "" || j.URL == "", "SECKILL_JWKS_URL", "is set beside SECKILL_JWKS_FILE: one of them says which keys count")
 	f.unless(j.URL == "" || isHTTP(j.URL.Reveal()), "SECKILL_JWKS_URL", "is no address with http:// or https://")
+}
+
+// checkFile is for whoever reads the keys: `api token` signs, perhaps on another machine.
+func (j JWT) checkFile(f *faults) {
+	if j.File == "" {
+		return
+	}
+	_, err := os.ReadFile(j.File)
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err // the value is shown already
+	}
+	f.unless(err == nil, "SECKILL_JWKS_FILE", "cannot be read: %v", err)
 }
 
 func (s signing) check(f *faults) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,13 +57,15 @@ func TestLoadDefaults(t *testing.T) {
 }
 
 func TestLoadEveryVariable(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "jwks.json")
+	require.NoError(t, os.WriteFile(keys, []byte(`{"keys":[]}`), 0o600))
 	environ := with(map[string]string{
 		"SECKILL_REDIS_ADDRS": "r1:26379, [::1]:26380 ,/run/redis.sock", "SECKILL_REDIS_MASTER": "main",
 		"SECKILL_REDIS_USERNAME": "app", "SECKILL_REDIS_PASSWORD": "swordfish", "SECKILL_REDIS_DB": "3",
 		"SECKILL_REDIS_TLS": "true", "SECKILL_PARTITIONS": "8", "SECKILL_AUTO_MIGRATE": "false",
 		"SECKILL_REDIS_WAIT_REPLICAS": "2", "SECKILL_REDIS_WAIT_TIMEOUT": "20ms",
 		"SECKILL_RATE_PER_USER": "0", "SECKILL_ADMIT_MAX": "100", "SECKILL_TRUSTED_PROXIES": "10.0.0.0/8, ::1",
-		"SECKILL_CORS_ORIGINS": "https://shop.example, http://localhost:5173", "SECKILL_OPS_ADMIN": "true", "SECKILL_JWKS_FILE": "/etc/jwks.json",
+		"SECKILL_CORS_ORIGINS": "https://shop.example, http://localhost:5173", "SECKILL_OPS_ADMIN": "true", "SECKILL_JWKS_FILE": keys,
 		"SECKILL_HTTP_ADDR": "0.0.0.0:80", "SECKILL_OPS_ADDR": "127.0.0.1:0",
 		"SECKILL_LOG_LEVEL": "debug", "SECKILL_LOG_FORMAT": "text",
 		"SECKILL_BATCH_MAX": "4096", "SECKILL_CLAIM_IDLE": "1m", "SECKILL_ATTEMPTS_MAX": "1",
@@ -79,7 +82,7 @@ func TestLoadEveryVariable(t *testing.T) {
 	api, err := config.LoadAPI(environ)
 	require.NoError(t, err)
 	require.Equal(t, config.API{
-		Redis: redis, MySQL: mysql, Log: log, JWT: config.JWT{Secret: secret, File: "/etc/jwks.json"},
+		Redis: redis, MySQL: mysql, Log: log, JWT: config.JWT{Secret: secret, File: keys},
 		HTTPAddr: "0.0.0.0:80", OpsAddr: "127.0.0.1:0",
 		RatePerUser: 0, AdmitMax: 100, TrustedProxies: config.List{"10.0.0.0/8", "::1"},
 		CORSOrigins: config.List{"https://shop.example", "http://localhost:5173"}, OpsAdmin: true,
@@ -110,6 +113,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"a cluster without partitions", "SECKILL_PARTITIONS", "0", "a cluster, which needs 1 or more (or, if they are Sentinels, SECKILL_REDIS_MASTER); for example 8"},
 		{"a word for auto migrate", "SECKILL_AUTO_MIGRATE", "maybe", "is neither true nor false"},
 		{"no dsn", "SECKILL_MYSQL_DSN", "", "is required; for example seckill:password@tcp(127.0.0.1:3306)/seckill"},
+		{"a dsn as a url", "SECKILL_MYSQL_DSN", "mysql://seckill:hunter2@db:3306/seckill", "is not of the form user:password@tcp(host:port)/database?name=value"},
+		{"a dsn with a setting of no kind", "SECKILL_MYSQL_DSN", dsn + "?readTimeout=7", "is not of the form"},
+		{"a dsn without a database", "SECKILL_MYSQL_DSN", "seckill:hunter2@tcp(db:3306)/", "SECKILL_MYSQL_DSN: names no database; for example"},
 		{"an address for operations without a port", "SECKILL_OPS_ADDR", "9090", "is no host:port; for example :909"},
 		{"an unknown log level", "SECKILL_LOG_LEVEL", "loud", "is no level of debug, info, warn, error; for example info"},
 		{"an unknown log format", "SECKILL_LOG_FORMAT", "xml", `"xml" is neither json nor text; for example json`},
@@ -139,6 +145,7 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 func TestLoadRefusesOfAPI(t *testing.T) {
+	const keys = "config_test.go" // a file that can be read
 	tests := []struct {
 		name     string
 		changes  map[string]string
@@ -146,8 +153,10 @@ func TestLoadRefusesOfAPI(t *testing.T) {
 		wrong    string
 	}{
 		{"no secret", map[string]string{"SECKILL_JWT_SECRET": ""}, "SECKILL_JWT_SECRET", "is required, or SECKILL_JWKS_FILE or SECKILL_JWKS_URL; for example the output of: openssl rand -base64 32"},
-		{"a short secret beside keys", map[string]string{"SECKILL_JWT_SECRET": "short", "SECKILL_JWKS_FILE": "/k"}, "SECKILL_JWT_SECRET", "has 5 bytes and needs at least 32"},
-		{"keys at two places", map[string]string{"SECKILL_JWKS_FILE": "/k", "SECKILL_JWKS_URL": "https://i.example/k"}, "SECKILL_JWKS_URL", "is set beside SECKILL_JWKS_FILE"},
+		{"a short secret beside keys", map[string]string{"SECKILL_JWT_SECRET": "short", "SECKILL_JWKS_FILE": keys}, "SECKILL_JWT_SECRET", "has 5 bytes and needs at least 32"},
+		{"keys at two places", map[string]string{"SECKILL_JWKS_FILE": keys, "SECKILL_JWKS_URL": "https://i.example/k"}, "SECKILL_JWKS_URL", "is set beside SECKILL_JWKS_FILE"},
+		{"keys in a file that is not there", map[string]string{"SECKILL_JWKS_FILE": "/nowhere/k"}, "SECKILL_JWKS_FILE", `"/nowhere/k" cannot be read: no such file or directory; for example /etc/seckill/jwks.json`},
+		{"keys in a folder", map[string]string{"SECKILL_JWKS_FILE": "/"}, "SECKILL_JWKS_FILE", `"/" cannot be read: is a directory`},
 		{"keys at a path", map[string]string{"SECKILL_JWKS_URL": "/etc/jwks.json"}, "SECKILL_JWKS_URL", "is no address with http:// or https://; for example https://issuer.example/jwks.json"},
 		{"keys by another scheme", map[string]string{"SECKILL_JWKS_URL": "ftp://i.example/k"}, "SECKILL_JWKS_URL", "is no address with http:// or https://"},
 		{"an origin with a path", map[string]string{"SECKILL_CORS_ORIGINS": "https://shop.example/"}, "SECKILL_CORS_ORIGINS", `holds "https://shop.example/", which is no origin`},
@@ -221,7 +230,7 @@ func TestLoadWhatACommandNeeds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Migrate{MySQL: defaultMySQL, Log: defaultLog}, m)
 
-	j, err := config.LoadJWT(map[string]string{"SECKILL_JWT_SECRET": secret})
+	j, err := config.LoadJWT(map[string]string{"SECKILL_JWT_SECRET": secret, "SECKILL_JWKS_FILE": "/of/another/machine"})
 	require.NoError(t, err)
 	require.Equal(t, secret, j.Secret.Reveal())
 
@@ -269,5 +278,10 @@ func TestFaultsShowNoSecret(t *testing.T) {
 	_, err := config.LoadAPI(map[string]string{"SECKILL_JWT_SECRET": "swordfish", "SECKILL_REDIS_PASSWORD": "hunter2", "SECKILL_REDIS_PASSWRD": "hunter3"})
 	require.ErrorContains(t, err, "SECKILL_JWT_SECRET: has 9 bytes")
 	require.NotContains(t, err.Error(), "swordfish")
+	require.NotContains(t, err.Error(), "hunter")
+	_, err = config.LoadAPI(with(map[string]string{"SECKILL_MYSQL_DSN": "hunter2", "SECKILL_JWKS_FILE": "/nowhere", "SECKILL_OPS_ADDR": "x"}))
+	for _, variable := range []string{"SECKILL_MYSQL_DSN", "SECKILL_JWKS_FILE", "SECKILL_OPS_ADDR"} {
+		require.ErrorContains(t, err, variable+": ")
+	}
 	require.NotContains(t, err.Error(), "hunter")
 }
