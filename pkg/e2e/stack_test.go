@@ -34,31 +34,13 @@ const (
 
 var bin string // where the two programs are
 
+// The programs are watched for races if the tests are.
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "seckill-e2e")
-	if err != nil {
-		panic(err)
-	}
-	if err := build(dir); err != nil {
-		panic(err)
-	}
-	bin = dir
-	exit := sqltest.Main(m)
-	_ = os.RemoveAll(dir)
-	os.Exit(exit)
-}
-
-// build builds the programs as they are shipped, watched for races if the tests are.
-func build(dir string) error {
-	args := []string{"build", "-tags", "nomsgpack", "-o", dir}
+	var flags []string
 	if raceEnabled {
-		args = append(args, "-race")
+		flags = append(flags, "-race")
 	}
-	out, err := exec.Command("go", append(args, "../../api", "../../worker")...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s%w", out, err)
-	}
-	return nil
+	os.Exit(process.Main(context.Background(), m, &bin, flags...))
 }
 
 // stack is one private Redis, one database, and programs that share them.

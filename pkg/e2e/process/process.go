@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -20,19 +21,44 @@ import (
 	"github.com/openseckill/seckill/pkg/sqltest"
 )
 
-// Main builds both programs, says where they are, runs the tests of a package, and returns
-// their exit code.
-func Main(ctx context.Context, m *testing.M, bin *string) int {
+// Main builds both programs with further flags of `go build`, says where they are, runs the
+// tests of a package, and returns their exit code.
+func Main(ctx context.Context, m *testing.M, bin *string, flags ...string) int {
 	dir, err := os.MkdirTemp("", "seckill-programs")
 	if err != nil {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := Build(ctx, dir); err != nil {
+	if err := share(ctx, dir, flags); err != nil {
 		panic(err)
 	}
 	*bin = dir
 	return sqltest.Main(m)
+}
+
+// share builds both programs where every package does, in turn, and copies them to dir: go
+// links only what is not up to date, and a build in the middle of the tests changes nothing.
+func share(ctx context.Context, dir string, flags []string) error {
+	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return err
+	}
+	shared := filepath.Join(filepath.Dir(string(mod)), ".cache", "programs"+strings.Join(flags, ""))
+	if err := os.MkdirAll(shared, 0o755); err != nil {
+		return err
+	}
+	turn, err := os.Open(shared)
+	if err != nil {
+		return err
+	}
+	defer turn.Close() // which ends it
+	if err := syscall.Flock(int(turn.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	if err := Build(ctx, shared, flags...); err != nil {
+		return err
+	}
+	return os.CopyFS(dir, os.DirFS(shared))
 }
 
 // Build builds both programs into dir, with further flags of `go build`.
