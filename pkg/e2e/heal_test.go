@@ -64,6 +64,7 @@ func (c *crowd) insist(ctx context.Context, user int64) error {
 // A2: keys of a voucher go in the middle of its sale, alone and together, while two nodes of
 // each program run. Every unit is sold, none twice, and whoever was told an order has it.
 func TestHealAmidASale(t *testing.T) {
+	t.Parallel()
 	const total, users = 300, 400
 	s := newStack(t)
 	s.startAPI()

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -168,8 +169,12 @@ func TestTraceCollectorHangs(t *testing.T) {
 	require.Equal(t, map[string]int{"202": 300}, counts)
 	s.drained()
 	s.law(voucher, 300, 300, accepted)
-	for _, p := range []*program{worker, api} {
-		p.stop()
+	programs := []*program{worker, api}
+	for _, p := range programs {
+		p.signal(syscall.SIGTERM)
+	}
+	for _, p := range programs {
+		require.NoError(t, p.ends(), p.out)
 		require.Contains(t, p.out.String(), "the last traces are lost")
 	}
 }
