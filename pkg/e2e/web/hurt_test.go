@@ -3,6 +3,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -77,15 +78,22 @@ func (h *hurt) offer(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"users": []map[string]string{{"name": "Admin", "user": "1", "role": "admin", "token": token}}})
 }
 
+// queue adds a message that no worker can store.
+func (h *hurt) queue(ctx context.Context, id, user, voucher string) error {
+	c := h.redis.Client()
+	defer c.Close()
+	return c.Do(ctx, "XADD", "seckill:stream", "*", "id", id, "userId", user, "voucherId", voucher).Err()
+}
+
 func (h *hurt) befall(w http.ResponseWriter, r *http.Request) {
 	var err error
 	switch r.PathValue("what") {
 	case "worker":
 		h.worker.Kill()
 	case "message":
-		c := h.redis.Client()
-		defer c.Close()
-		err = c.Do(r.Context(), "XADD", "seckill:stream", "*", "id", "7", "userId", "nobody", "voucherId", "1001").Err()
+		err = h.queue(r.Context(), "7", "nobody", "1001")
+	case "message-of-a-buyer":
+		err = h.queue(r.Context(), "none", "42", r.FormValue("voucher"))
 	case "redis-stops":
 		err = h.redis.Stop()
 	case "redis-starts":

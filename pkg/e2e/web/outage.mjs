@@ -1,7 +1,8 @@
 // outage: the console while a worker dies and Redis restarts. It never shows what was as what is.
 
+import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {accessible, base, patience, sell, visit} from './harness.mjs';
+import {accessible, base, call, patience, sell, visit} from './harness.mjs';
 
 const has = (where, text) => where.filter({hasText: text}).waitFor(patience);
 const befall = (what) => fetch(`${base}/fault/${what}`, {method: 'POST'});
@@ -28,6 +29,28 @@ test('a message that cannot be stored is buried, and dropped once somebody says 
   await page.getByRole('button', {name: 'Delete it for ever'}).click();
   await has(page.locator('#no-dead'), 'No message is buried.');
   await has(page.locator('#log'), 'drop');
+});
+
+test('a message whose buyer can be read is replayed once somebody says so', async (t) => {
+  const id = await sell({title: 'Ceylon', total: 3});
+  const page = await visit(t, '/console', {user: 'Admin'});
+  const replay = page.locator('#dead').getByRole('button', {name: 'Replay'});
+  await befall(`message-of-a-buyer?voucher=${id}`);
+  await has(page.locator('#dead'), `user 42, voucher ${id}: malformed`);
+  await replay.click();
+  await has(page.getByRole('dialog'), 'Admits user 42 anew under a new order');
+  await accessible(page);
+  await page.getByRole('dialog').getByRole('button', {name: 'Cancel'}).click();
+  await has(page.locator('#dead'), 'malformed');
+  await replay.click();
+  await page.getByRole('button', {name: 'Admit the user anew'}).click();
+  const accepted = page.locator('#troubles p', {hasText: /Order \d+ is accepted\./});
+  const [order] = /\d+/.exec(await accepted.textContent());
+  await has(page.locator('#no-dead'), 'No message is buried.');
+  await has(page.locator('#log'), 'replay');
+  const {body} = await call('Admin', 'GET', `/api/v1/orders/${order}?wait=10s`);
+  assert.deepEqual([body.userId, body.voucherId, body.status], ['42', id, 'created']);
+  await has(page.locator('article', {hasText: 'Ceylon'}).locator('[data-fact="left"]'), '2 of 3');
 });
 
 test('Redis stops, and comes back', async (t) => {
