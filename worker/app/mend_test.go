@@ -15,6 +15,7 @@ import (
 // Nobody asks for it: a lost entry, a ticket of a dead order and a stock that is wrong are
 // put right by the workers themselves.
 func TestMend(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, 10)
 	lost := s.buy(1)[0]
 	_, err := s.do("DEL", stream)
@@ -38,6 +39,7 @@ func TestMend(t *testing.T) {
 // A stream that goes while its workers run takes waiting orders with it; whoever makes the
 // group again looks for them at once, not at its usual pace.
 func TestMendAfterTheStreamWent(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, 10)
 	waiting := s.buy(3)
 	for _, o := range waiting {
@@ -61,6 +63,7 @@ func TestMendAfterTheStreamWent(t *testing.T) {
 // SQL is away when the worker looks for the orders that went with the stream: it looks until it
 // has seen to them.
 func TestMendInsists(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, 10)
 	_, err := s.do("SET", "seckill:stock:"+s.voucher.String(), "3")
 	require.NoError(t, err)
@@ -82,6 +85,7 @@ func TestMendInsists(t *testing.T) {
 
 // All keys go: the voucher is loaded again before a buyer has to run into it.
 func TestMendAfterAFlush(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, 10)
 	s.workFar("a", app.Options{MendEvery: time.Hour})
 	require.Eventually(t, func() bool { return s.number("EXISTS", stream) == 1 }, soon, poll)
@@ -93,6 +97,7 @@ func TestMendAfterAFlush(t *testing.T) {
 // Whoever changes a voucher can die between the stores. A worker completes it, whatever the
 // window is, and one that starts does so at once.
 func TestMendAfterAHalfChange(t *testing.T) {
+	t.Parallel()
 	for name, half := range map[string]func(s *stage, v seckill.Voucher) seckill.Voucher{
 		"raised in SQL only": func(s *stage, v seckill.Voucher) seckill.Voucher {
 			v.Total += 5
@@ -140,6 +145,7 @@ func (s *stage) change(v seckill.Voucher) seckill.Voucher {
 
 // A2: a voucher that was created and never loaded is loaded before its begin.
 func TestMendAfterACreationWithoutALoad(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, 10)
 	begin := time.Now().Add(time.Hour).Truncate(time.Second).UTC()
 	v, _, err := s.sql.CreateVoucher(t.Context(), seckill.Voucher{Title: "later", Currency: "CNY", Total: 7, Begin: begin, End: begin.Add(time.Hour)}, "")

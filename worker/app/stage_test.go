@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"database/sql"
+	"flag"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -19,7 +20,10 @@ import (
 	"github.com/openseckill/seckill/worker/app"
 )
 
-func TestMain(m *testing.M) { os.Exit(sqltest.Main(m)) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // tests mostly wait
+	os.Exit(sqltest.Main(m))
+}
 
 const (
 	soon   = 20 * time.Second // far longer than anything takes that works
