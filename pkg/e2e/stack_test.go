@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,6 +37,7 @@ var bin string // where the two programs are
 
 // The programs are watched for races if the tests are.
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // tests mostly wait
 	var flags []string
 	if raceEnabled {
 		flags = append(flags, "-race")
@@ -109,7 +111,7 @@ func (s *stack) start(name string, env ...string) *program {
 	})
 	require.Eventually(s.t, func() bool {
 		if !p.running() {
-			s.t.Fatalf("%s ended at start: %v\n%s", name, p.err, p.out.String())
+			return true
 		}
 		resp, err := s.client.Get("http://" + p.ops + "/readyz")
 		if err != nil {
@@ -118,6 +120,9 @@ func (s *stack) start(name string, env ...string) *program {
 		defer resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	}, patient, 10*time.Millisecond, "%s is not ready", name)
+	if !p.running() {
+		require.FailNow(s.t, name+" ended at start", "%v\n%s", p.err, p.out)
+	}
 	return p
 }
 
