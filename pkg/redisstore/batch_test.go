@@ -301,7 +301,7 @@ func TestConfirm(t *testing.T) {
 	confirmed := func() bool { return s.Confirm(t.Context(), voucher) == nil }
 	require.Eventually(t, confirmed, 10*time.Second, 10*time.Millisecond)
 	require.True(t, confirmed(), "a second time")
-	require.NoError(t, replica.ClientOf(t).SlaveOf(t.Context(), "NO", "ONE").Err())
+	require.NoError(t, replica.ClientOf(t).ReplicaOf(t.Context(), "NO", "ONE").Err())
 	err := s.Confirm(t.Context(), voucher)
 	require.ErrorIs(t, err, seckill.Unavailable)
 	require.ErrorIs(t, err, errReplicas)
