@@ -22,7 +22,8 @@ func resetCommand() *cobra.Command {
 	cmd := vouchersCommand(&cobra.Command{
 		Use: "reset --voucher ID", Short: "Forget a rehearsal: all orders, messages and keys of a voucher",
 		Long: "Deletes all orders of a voucher with their payments, its messages, waiting or buried, and its keys, and\n" +
-			"loads it anew as if nobody had ever bought. There is no way back. It is refused while the sale is open.\n" +
+			"loads it anew as if nobody had ever bought. There is no way back. It is refused while the sale is open,\n" +
+			"and the sale cannot open before it is done. Receipts of the rehearsal are void.\n" +
 			"Repeating one that was cut short finishes it. What other systems were told is not taken back.\n" +
 			"With -o json: voucherId, orders, waiting, buried (how many there were).",
 		Example: "  worker reset --voucher 1001",

@@ -21,6 +21,7 @@ type rejecter interface {
 // then a row tells: Redis forgot it. It is admitted again under its id, or gets a rejected
 // row, lost; the order is returned as it is by then. NotReady: a voucher that is closed or
 // out of balance may have the order in its stream, so nothing can be said before a sync.
+// OrderNotFound: it may be of a rehearsal that was forgotten since.
 //
 // It makes no second order of what a worker has in hand: whatever that does comes under
 // the same id, where the primary key leaves one row, and whoever comes second ends by it.
@@ -28,7 +29,14 @@ func (b *Books) Recover(ctx context.Context, o seckill.Order) (seckill.Order, er
 	if !b.sells(ctx, o.Voucher) {
 		return o, &seckill.Error{Op: "books.Recover", Code: seckill.NotReady}
 	}
-	_, err := b.redis.Admit(ctx, o)
+	last, err := b.sql.Forgotten(ctx, o.Voucher)
+	if err != nil {
+		return o, err
+	}
+	if o.ID <= last {
+		return o, &seckill.Error{Op: "books.Recover", Code: seckill.OrderNotFound}
+	}
+	_, err = b.redis.Admit(ctx, o)
 	switch seckill.CodeOf(err) {
 	case "":
 		o.Status = seckill.Queued

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/openseckill/seckill/pkg/orderid"
 	"github.com/openseckill/seckill/pkg/run"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
@@ -19,10 +20,9 @@ type forgetter interface {
 
 // What forgets it in SQL.
 type eraser interface {
-	ForgetOrders(ctx context.Context, v seckill.VoucherID, limit int) (n int, err error)
+	ForgetOrders(ctx context.Context, v seckill.VoucherID, first func(ctx context.Context, v seckill.Voucher) (last seckill.OrderID, err error)) (n int, err error)
+	Forgotten(ctx context.Context, v seckill.VoucherID) (last seckill.OrderID, err error)
 }
-
-const forgetPage = 1000 // orders in one transaction
 
 var errOnSale = errors.New("its sale is open")
 
@@ -34,24 +34,17 @@ type Forgotten struct {
 }
 
 // Reset forgets all orders and messages of a voucher and loads it anew, as if nobody had
-// ever bought. Conflict: its sale is open, by the clock that judges it. It
-// may be cut short anywhere: another one finishes it, and until then the voucher is closed.
+// ever bought. Conflict: its sale is open, by the clock that judges it. One that was cut
+// short left the rows as they were, and the voucher closed: another one, or a sync, goes on.
 func (b *Books) Reset(ctx context.Context, v seckill.VoucherID) (f Forgotten, err error) {
-	const op = "books.Reset"
-	// In turn with the syncs that nobody asked for: one would fill what is being forgotten in again.
+	// In turn with the syncs that nobody asked for, which would wait for it or fail.
 	err = b.inTurn(ctx, v, func(ctx context.Context) error {
-		voucher, err := b.sql.Voucher(ctx, v)
+		// The voucher's row is locked from before the look at its window until all is forgotten:
+		// no sync opens the sale meanwhile, and none is told of what is about to go.
+		f.Orders, err = b.sql.ForgetOrders(ctx, v, func(ctx context.Context, v seckill.Voucher) (seckill.OrderID, error) {
+			return b.forget(ctx, v, &f)
+		})
 		if err != nil {
-			return err
-		}
-		now, err := b.redis.Clock(ctx, v)
-		if err != nil {
-			return err
-		}
-		if !now.Before(voucher.Begin) && now.Before(voucher.End) {
-			return &seckill.Error{Op: op, Code: seckill.Conflict, Err: errOnSale}
-		}
-		if f, err = b.forget(ctx, v); err != nil {
 			return err
 		}
 		return b.share(ctx, v)
@@ -71,20 +64,24 @@ func (b *Books) inTurn(ctx context.Context, v seckill.VoucherID, fn func(ctx con
 	}
 }
 
-// forget closes the voucher first, and takes the messages away before the rows: a row is
-// what keeps a message from being stored twice.
-func (b *Books) forget(ctx context.Context, v seckill.VoucherID) (f Forgotten, err error) {
-	if err := b.redis.Shut(ctx, v); err != nil {
-		return f, err
+// forget closes the voucher and empties it in Redis, before a row goes: a row is what keeps a
+// message from being stored twice. Whoever has a receipt of an order up to the id that it
+// returns has none of the sale that comes.
+func (b *Books) forget(ctx context.Context, v seckill.Voucher, f *Forgotten) (last seckill.OrderID, err error) {
+	now, err := b.redis.Clock(ctx, v.ID)
+	if err != nil {
+		return 0, err
 	}
-	if f.Waiting, f.Buried, err = b.redis.ForgetMessages(ctx, v); err != nil {
-		return f, err
+	if !now.Before(v.Begin) && now.Before(v.End) {
+		return 0, &seckill.Error{Op: "books.Reset", Code: seckill.Conflict, Err: errOnSale}
 	}
-	for n := forgetPage; n == forgetPage; {
-		if n, err = b.sql.ForgetOrders(ctx, v, forgetPage); err != nil {
-			return f, err
-		}
-		f.Orders += n
+	if err := b.redis.Shut(ctx, v.ID); err != nil {
+		return 0, err
 	}
-	return f, b.redis.ForgetKeys(ctx, v)
+	waiting, buried, err := b.redis.ForgetMessages(ctx, v.ID)
+	f.Waiting, f.Buried = f.Waiting+waiting, f.Buried+buried
+	if err != nil {
+		return 0, err
+	}
+	return orderid.Last(now), b.redis.ForgetKeys(ctx, v.ID)
 }

@@ -30,6 +30,11 @@ func Time(id seckill.OrderID) time.Time {
 // Sequence returns the number that no other id of its UTC day has, from 1.
 func Sequence(id seckill.OrderID) int64 { return int64(id) & sequenceMax }
 
+// Last returns the largest id that can be made up to the second of the instant.
+func Last(instant time.Time) seckill.OrderID {
+	return compose(min(max(instant.Unix()-epoch, 0), secondsMax), sequenceMax)
+}
+
 // Bounds returns the ids of the UTC day that holds the instant: from <= id < to. The
 // instant must lie within the years ids can be made for, 2025 to 2093.
 func Bounds(instant time.Time) (from, to seckill.OrderID) {

@@ -21,6 +21,13 @@ func TestReadID(t *testing.T) {
 	require.Equal(t, int64(math.MaxUint32), orderid.Sequence(last))
 }
 
+func TestLast(t *testing.T) {
+	at := func(year int) time.Time { return time.Date(year, time.January, 2, 0, 0, 0, 5, time.UTC) }
+	require.Equal(t, seckill.OrderID(86400<<32|math.MaxUint32), orderid.Last(at(2025)))
+	require.Equal(t, seckill.OrderID(math.MaxUint32), orderid.Last(at(2020)), "a clock that is wrong")
+	require.Equal(t, seckill.OrderID(math.MaxInt64), orderid.Last(at(2200)))
+}
+
 func TestBounds(t *testing.T) {
 	tests := []struct {
 		name     string

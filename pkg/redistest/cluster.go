@@ -208,7 +208,6 @@ func (c *Cluster) all(is func(*Server) bool) bool {
 	return !slices.ContainsFunc(c.Nodes, func(n *Server) bool { return n.answers() && !is(n) })
 }
 
-
 // Close kills all nodes and removes what they wrote.
 func (c *Cluster) Close() error {
 	var errs []error

@@ -2,29 +2,65 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
-// ForgetOrders deletes up to limit orders of a voucher with their payments, and gives their
-// units back; it returns how many. The epoch rises first, so that what a worker has in hand
-// is not stored past it. What is in the outbox stays: other systems may have been told.
-func (s *Store) ForgetOrders(ctx context.Context, v seckill.VoucherID, limit int) (n int, err error) {
+const forgetPage = 1000 // orders in one statement
+
+// ForgetOrders deletes all orders of a voucher with their payments, and gives their units
+// back, in one transaction that holds the voucher's row from its first statement: nobody
+// stores, syncs or changes it meanwhile. first runs in it before any row goes; its error ends
+// it, and it returns the last id that may belong to an order that is forgotten. It may run
+// again where another transaction was in the way, and must not use this store. The epoch
+// rises, so that what a worker has in hand is not stored past it. What is in the outbox
+// stays: other systems may have been told. VoucherNotFound if there is no such voucher.
+func (s *Store) ForgetOrders(ctx context.Context, v seckill.VoucherID, first func(ctx context.Context, v seckill.Voucher) (last seckill.OrderID, err error)) (n int, err error) {
+	const op = "sqlstore.ForgetOrders"
+	var failure error // of first, which need not speak in codes
 	err = s.contend(ctx, func(tx *sqlx.Tx) error {
-		n = 0
 		if _, err := tx.ExecContext(ctx, "UPDATE seckill_voucher SET epoch = epoch + 1 WHERE id = ?", v); err != nil {
 			return err
 		}
-		var rows []orderRow
-		query := "SELECT " + orderColumns + " FROM voucher_order WHERE voucher_id = ? LIMIT ?"
-		if err := tx.SelectContext(ctx, &rows, query, v, limit); err != nil {
+		voucher, err := lockedVoucher(ctx, tx, op, v)
+		if err != nil {
 			return err
 		}
-		live, ids := 0, make([]seckill.OrderID, len(rows))
+		var last seckill.OrderID
+		if last, failure = first(ctx, voucher); failure != nil {
+			return failure
+		}
+		var live int
+		if n, live, last, err = forgetRows(ctx, tx, v, last); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE seckill_voucher SET stock = stock + ?, forgotten = CASE WHEN forgotten < ? THEN ? ELSE forgotten END WHERE id = ?", live, last, last, v)
+		return err
+	})
+	if failure != nil {
+		return 0, failure
+	}
+	return n, fault(op, err)
+}
+
+// forgetRows deletes the rows of a voucher, and returns how many they were, how many of them
+// live, and the larger of last and their ids.
+func forgetRows(ctx context.Context, tx *sqlx.Tx, v seckill.VoucherID, last seckill.OrderID) (n, live int, _ seckill.OrderID, err error) {
+	for {
+		var rows []orderRow
+		if err := tx.SelectContext(ctx, &rows, "SELECT "+orderColumns+" FROM voucher_order WHERE voucher_id = ? LIMIT ?", v, forgetPage); err != nil {
+			return n, live, last, err
+		}
+		if len(rows) == 0 {
+			return n, live, last, nil
+		}
+		ids := make([]seckill.OrderID, len(rows))
 		for i, row := range rows {
-			ids[i] = row.ID
+			ids[i], last = row.ID, max(last, row.ID)
 			if row.Status.Live() {
 				live++
 			}
@@ -35,14 +71,22 @@ func (s *Store) ForgetOrders(ctx context.Context, v seckill.VoucherID, limit int
 			"DELETE FROM voucher_order WHERE id IN (?)",
 		} {
 			if err := execIn(ctx, tx, query, ids); err != nil {
-				return err
+				return n, live, last, err
 			}
 		}
-		n = len(ids)
-		_, err := tx.ExecContext(ctx, "UPDATE seckill_voucher SET stock = stock + ? WHERE id = ?", live, v)
-		return err
-	})
-	return n, fault("sqlstore.ForgetOrders", err)
+		n += len(rows)
+	}
+}
+
+// Forgotten returns the last id that may belong to an order that a reset forgot; 0: there was
+// none. VoucherNotFound if there is no such voucher.
+func (s *Store) Forgotten(ctx context.Context, v seckill.VoucherID) (last seckill.OrderID, err error) {
+	const op = "sqlstore.Forgotten"
+	err = s.db.GetContext(ctx, &last, "SELECT forgotten FROM seckill_voucher WHERE id = ?", v)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = &seckill.Error{Op: op, Code: seckill.VoucherNotFound}
+	}
+	return last, fault(op, err)
 }
 
 func execIn(ctx context.Context, tx *sqlx.Tx, query string, ids []seckill.OrderID) error {

@@ -18,6 +18,7 @@ type ledger interface {
 	Reject(ctx context.Context, o seckill.Order, reason seckill.Reason) (seckill.Order, error)
 	Epochs(ctx context.Context, ids []seckill.VoucherID) (map[seckill.VoucherID]int64, error)
 	Rows(ctx context.Context, ids []seckill.OrderID) (map[seckill.OrderID]seckill.Order, error)
+	Forgotten(ctx context.Context, v seckill.VoucherID) (last seckill.OrderID, err error)
 }
 
 type sale interface {

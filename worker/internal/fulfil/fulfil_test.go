@@ -126,8 +126,8 @@ func gone(w *world) seckill.Delivery {
 }
 
 func lost() []scenario {
-	toAdmit := []string{"lock 1", "store 1", "epochs", "reread", "rows", "admit 1"}
-	rejected := append(toAdmit[:6:6], "confirm", "reject 1 lost", "live order")
+	toAdmit := []string{"lock 1", "store 1", "epochs", "reread", "rows", "forgotten", "admit 1"}
+	rejected := append(toAdmit[:7:7], "confirm", "reject 1 lost", "live order")
 	return []scenario{
 		{"a lost order with a row is done", func(w *world) seckill.Delivery {
 			w.row(order(1, 42), seckill.Created, "")
@@ -135,44 +135,49 @@ func lost() []scenario {
 		}, seckill.AlreadyStored, fulfil.Settle, "", true, seckill.Created,
 			[]string{"lock 1", "store 1", "epochs", "reread", "rows", "unlock"}},
 		{"a lost order is admitted again under its id", gone, seckill.Lost, fulfil.Settle, "", true, "",
-			append(toAdmit[:6:6], "unlock")},
+			append(toAdmit[:7:7], "unlock")},
 		{"a lost order whose ticket is still there waits for the sync", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.tickets[42] = 1
 			return d
-		}, seckill.Lost, fulfil.Settle, "", true, "", append(toAdmit[:6:6], "unlock")},
+		}, seckill.Lost, fulfil.Settle, "", true, "", append(toAdmit[:7:7], "unlock")},
 		{"another order under the lost one's entry does not count", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.stream[d.Entry] = order(9, 9)
 			return d
-		}, seckill.Lost, fulfil.Settle, "", true, "", append(toAdmit[:6:6], "unlock")},
+		}, seckill.Lost, fulfil.Settle, "", true, "", append(toAdmit[:7:7], "unlock")},
 		{"a lost order whose unit was sold again is rejected", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.left = 0
 			return d
-		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:9:9], "release 1", "unlock")},
+		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:10:10], "release 1", "unlock")},
 		{"a lost order of a sale that is over is rejected", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.window = seckill.Ended
 			return d
-		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:9:9], "release 1", "unlock")},
+		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:10:10], "release 1", "unlock")},
 		{"a lost order of a user who bought again is rejected", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.row(order(2, 42), seckill.Created, "")
 			w.tickets[42] = 2
 			return d
-		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:9:9], "hold", "adopt 2", "unlock")},
+		}, seckill.Lost, fulfil.Settle, "", true, seckill.Rejected, append(rejected[:10:10], "hold", "adopt 2", "unlock")},
 		{"a lost order waits in memory until replicas follow the server that denies it", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.left = 0
 			w.alone = true
 			return d
-		}, seckill.Transient, fulfil.Keep, "", true, "", append(toAdmit[:6:6], "confirm", "unlock")},
+		}, seckill.Transient, fulfil.Keep, "", true, "", append(toAdmit[:7:7], "confirm", "unlock")},
+		{"an order of a rehearsal that was reset is gone", func(w *world) seckill.Delivery {
+			d := gone(w)
+			w.forgotten = 1
+			return d
+		}, seckill.Lost, fulfil.Settle, "", true, "", append(toAdmit[:6:6], "unlock")},
 		{"a lost order waits in memory until the voucher is loaded", func(w *world) seckill.Delivery {
 			d := gone(w)
 			w.shut = true
 			return d
-		}, seckill.Transient, fulfil.Keep, "", true, "", append(toAdmit[:6:6], "unlock")},
+		}, seckill.Transient, fulfil.Keep, "", true, "", append(toAdmit[:7:7], "unlock")},
 	}
 }
 

@@ -142,8 +142,16 @@ func (f *Fulfiller) readmit(ctx context.Context, gone []*Result) error {
 	return nil
 }
 
+// admitAgain asks for the unit of an order, unless a reset forgot it on purpose.
 func (f *Fulfiller) admitAgain(ctx context.Context, r *Result) {
 	order := r.Delivery.Order
+	if last, err := f.Ledger.Forgotten(ctx, order.Voucher); err != nil {
+		r.fail(err)
+		return
+	} else if order.ID <= last {
+		r.settle(seckill.Lost)
+		return
+	}
 	ctx, _ = trace.Join(ctx, r.Delivery.Trace) // the new entry goes on with it
 	a, err := f.Sale.Admit(ctx, order)
 	code := seckill.CodeOf(err)

@@ -26,20 +26,21 @@ type world struct {
 	failAt int // number of the call that fails, from 1; 0: none
 	after  bool
 
-	rows    map[seckill.OrderID]seckill.Order
-	stock   map[seckill.VoucherID]int64 // SQL's; a voucher that is not in it does not exist
-	epoch   int64
-	bad     map[seckill.OrderID]bool // SQL refuses their data
-	stream  map[string]seckill.Order
-	entries int // ids given out
-	tickets map[seckill.UserID]seckill.OrderID
-	left    int64 // Redis's
-	window  seckill.Code
-	shut    bool
-	alone   bool // no replica follows, where acceptances need one
-	busy    map[seckill.UserID]bool
-	resync  int
-	onStore func() // runs before each StoreOrders looks
+	rows      map[seckill.OrderID]seckill.Order
+	stock     map[seckill.VoucherID]int64 // SQL's; a voucher that is not in it does not exist
+	epoch     int64
+	bad       map[seckill.OrderID]bool // SQL refuses their data
+	stream    map[string]seckill.Order
+	entries   int // ids given out
+	tickets   map[seckill.UserID]seckill.OrderID
+	left      int64 // Redis's
+	window    seckill.Code
+	shut      bool
+	forgotten seckill.OrderID // the last one that a reset forgot
+	alone     bool            // no replica follows, where acceptances need one
+	busy      map[seckill.UserID]bool
+	resync    int
+	onStore   func() // runs before each StoreOrders looks
 }
 
 func newWorld() *world {
@@ -161,6 +162,11 @@ func (w *world) Rows(_ context.Context, ids []seckill.OrderID) (found map[seckil
 		}
 	})
 	return found, err
+}
+
+func (w *world) Forgotten(context.Context, seckill.VoucherID) (last seckill.OrderID, err error) {
+	err = w.do("forgotten", func() { last = w.forgotten })
+	return last, err
 }
 
 func (w *world) LiveOrder(_ context.Context, u seckill.UserID, v seckill.VoucherID) (row seckill.Order, err error) {
