@@ -37,7 +37,8 @@ func (b *Books) moving(ctx context.Context, r seckill.Report, try int) (bool, er
 	if r.Redis.State != "open" {
 		return b.redis.Syncing(ctx, r.Voucher)
 	}
-	return r.Redis.Version != r.SQL.Version && try < changeMax, nil
+	// Not the version alone: a cut brings it to Redis first, and the window last.
+	return !r.Agrees() && try < changeMax, nil
 }
 
 func (b *Books) audit(ctx context.Context, v seckill.VoucherID) (r seckill.Report, err error) {

@@ -105,5 +105,5 @@ func requireBalance(t *testing.T, f fixture, left, buyers int64) {
 	t.Helper()
 	b, err := f.redis.Books(t.Context(), f.v.ID)
 	require.NoError(t, err)
-	require.Equal(t, seckill.RedisBooks{State: "open", Total: f.v.Total, Stock: left, Buyers: buyers, Tickets: buyers, Version: 1}, b)
+	require.Equal(t, seckill.RedisBooks{State: "open", Total: f.v.Total, Stock: left, Buyers: buyers, Tickets: buyers, Version: 1, Begin: f.v.Begin.UnixMilli(), End: f.v.End.UnixMilli()}, b)
 }

@@ -140,6 +140,7 @@ func (s *Store) Books(ctx context.Context, v seckill.VoucherID) (b seckill.Redis
 	}
 	hash := voucher.Val()
 	b = seckill.RedisBooks{State: hash["state"], Total: number(hash["total"]), Version: number(hash["version"]),
+		Begin: number(hash["begin"]), End: number(hash["end"]),
 		Stock: number(stock.Val()), Buyers: buyers.Val(), Tickets: tickets.Val()}
 	if b.State == "open" && hash["server"] != server.Val() {
 		b.State = "stale"

@@ -7,6 +7,8 @@ type SQLBooks struct {
 	ByStatus   map[Status]int64 `json:"byStatus"`   // rows of each status
 	ReleaseDue int64            `json:"releaseDue"` // dead rows whose unit Redis may still count as sold
 	Version    int64            `json:"version"`
+	Begin      int64            `json:"beginMillis"` // Unix ms, inclusive
+	End        int64            `json:"endMillis"`   // Unix ms, exclusive
 }
 
 // Live is how many rows hold a unit.
@@ -23,6 +25,13 @@ type RedisBooks struct {
 	Buyers  int64  `json:"buyers"`
 	Tickets int64  `json:"tickets"`
 	Version int64  `json:"version"`
+	Begin   int64  `json:"beginMillis"` // Unix ms, inclusive; -1: missing or no plain number
+	End     int64  `json:"endMillis"`   // Unix ms, exclusive; the same
+}
+
+// Absent reports whether Redis has nothing of the voucher.
+func (b RedisBooks) Absent() bool {
+	return b == RedisBooks{Total: -1, Stock: -1, Version: -1, Begin: -1, End: -1}
 }
 
 // Balanced reports whether stock = max(0, total - buyers) with as many tickets as buyers.

@@ -34,7 +34,13 @@ func (r Report) Balanced() bool { return len(r.Drift) == 0 }
 func (r Report) AtRest() bool {
 	return r.Balanced() && r.Waiting == 0 && r.ReleaseDue == 0 && r.SQL.ReleaseDue == 0 &&
 		r.Redis.Stock == r.SQL.Stock && r.Redis.Buyers == r.SQL.Live() &&
-		r.Redis.Total == r.SQL.Total && r.Redis.Version == r.SQL.Version
+		r.Agrees()
+}
+
+// Agrees reports whether both stores sell by the same total, version and window.
+func (r Report) Agrees() bool {
+	return r.Redis.Total == r.SQL.Total && r.Redis.Version == r.SQL.Version &&
+		r.Redis.Begin == r.SQL.Begin && r.Redis.End == r.SQL.End
 }
 
 // Uneven names what is wrong with the voucher as a whole.
@@ -45,7 +51,7 @@ func (r Report) Uneven() (found []Finding) {
 		whole(NotLoaded)
 	case !r.Redis.Balanced():
 		whole(RedisUneven)
-	case r.Redis.Total != r.SQL.Total || r.Redis.Version != r.SQL.Version:
+	case !r.Agrees():
 		whole(OtherVersion)
 	}
 	if !r.SQL.Balanced() {
@@ -67,7 +73,7 @@ const (
 	ForeignBuyer Kind = "foreign_buyer" // no user id, or a buyer without a ticket or order
 	NotLoaded    Kind = "not_loaded"    // the voucher as a whole: Redis does not have it open
 	RedisUneven  Kind = "redis_uneven"  // the voucher as a whole: stock, buyers and tickets do not fit its total
-	OtherVersion Kind = "other_version" // the voucher as a whole: Redis sells by another total or version than SQL's
+	OtherVersion Kind = "other_version" // the voucher as a whole: Redis sells by another total, version or window than SQL's
 	SQLUneven    Kind = "sql_uneven"    // the voucher as a whole: stock + live rows are not its total
 )
 

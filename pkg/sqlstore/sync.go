@@ -98,7 +98,7 @@ func (s *Store) HoldLive(ctx context.Context, id seckill.OrderID, fn func(ctx co
 // are stored they balance too. VoucherNotFound if there is no such voucher.
 func (s *Store) Books(ctx context.Context, v seckill.VoucherID) (seckill.SQLBooks, error) {
 	const op = "sqlstore.Books"
-	const query = `SELECT v.total, v.stock, v.version, o.status, o.orders, o.due
+	const query = `SELECT v.total, v.stock, v.version, v.begin_at, v.end_at, o.status, o.orders, o.due
 		FROM seckill_voucher v LEFT JOIN (
 			SELECT voucher_id, status, COUNT(*) AS orders, SUM(release_due) AS due
 			FROM voucher_order WHERE voucher_id = ? GROUP BY voucher_id, status
@@ -107,6 +107,8 @@ func (s *Store) Books(ctx context.Context, v seckill.VoucherID) (seckill.SQLBook
 		Total   int64          `db:"total"`
 		Stock   int64          `db:"stock"`
 		Version int64          `db:"version"`
+		Begin   int64          `db:"begin_at"`
+		End     int64          `db:"end_at"`
 		Status  sql.NullString `db:"status"` // NULL: no orders yet
 		Orders  sql.NullInt64  `db:"orders"`
 		Due     sql.NullInt64  `db:"due"`
@@ -118,7 +120,7 @@ func (s *Store) Books(ctx context.Context, v seckill.VoucherID) (seckill.SQLBook
 		return seckill.SQLBooks{}, &seckill.Error{Op: op, Code: seckill.VoucherNotFound}
 	}
 	books := seckill.SQLBooks{
-		Total: rows[0].Total, Stock: rows[0].Stock, Version: rows[0].Version,
+		Total: rows[0].Total, Stock: rows[0].Stock, Version: rows[0].Version, Begin: rows[0].Begin, End: rows[0].End,
 		ByStatus: make(map[seckill.Status]int64, len(rows)),
 	}
 	for _, row := range rows {

@@ -148,9 +148,11 @@ func (f fixture) storeFresh(part []seckill.Order) (epoch int64) {
 func TestBooks(t *testing.T) {
 	onBoth(t, func(t *testing.T, f fixture) {
 		v, w := f.voucher(5), f.voucher(7)
+		sale := flashSale(7)
+		begin, end := sale.Begin.UnixMilli(), sale.End.UnixMilli()
 		empty, err := f.Books(t.Context(), w)
 		require.NoError(t, err)
-		require.Equal(t, seckill.SQLBooks{Total: 7, Stock: 7, Version: 1, ByStatus: map[seckill.Status]int64{}}, empty)
+		require.Equal(t, seckill.SQLBooks{Total: 7, Stock: 7, Version: 1, Begin: begin, End: end, ByStatus: map[seckill.Status]int64{}}, empty)
 
 		f.store(order(1, 1, v), order(2, 2, v), order(3, 3, v))
 		f.cancel(order(2, 2, v))
@@ -160,7 +162,7 @@ func TestBooks(t *testing.T) {
 		books, err := f.Books(t.Context(), v)
 		require.NoError(t, err)
 		require.Equal(t, seckill.SQLBooks{
-			Total: 5, Stock: 3, ReleaseDue: 2, Version: 1,
+			Total: 5, Stock: 3, ReleaseDue: 2, Version: 1, Begin: begin, End: end,
 			ByStatus: map[seckill.Status]int64{seckill.Created: 1, seckill.Paid: 1, seckill.Cancelled: 1, seckill.Rejected: 1},
 		}, books)
 		_, err = f.Books(t.Context(), 9999)

@@ -159,7 +159,7 @@ func (m *mender) whole(ctx context.Context, v seckill.Voucher) error {
 	case b.State != "open" || !b.Balanced():
 		m.resync(v.ID)
 		return nil
-	case b.Version != v.Version || b.Total != v.Total:
+	case b.Version != v.Version || b.Total != v.Total || b.Begin != v.Begin.UnixMilli() || b.End != v.End.UnixMilli():
 		return m.books.Apply(ctx, v.ID)
 	}
 	return nil
@@ -168,7 +168,7 @@ func (m *mender) whole(ctx context.Context, v seckill.Voucher) error {
 // unload takes away the keys of a sale that is long over, once nothing of it is under way:
 // each ticket has its row by then, from which its status is told.
 func (m *mender) unload(ctx context.Context, v seckill.VoucherID) error {
-	if b, err := m.redis.Books(ctx, v); err != nil || b == (seckill.RedisBooks{Total: -1, Version: -1, Stock: -1}) {
+	if b, err := m.redis.Books(ctx, v); err != nil || b.Absent() {
 		return err
 	}
 	r, err := m.books.Audit(ctx, v)

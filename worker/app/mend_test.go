@@ -108,6 +108,11 @@ func TestMendAfterAHalfChange(t *testing.T) {
 			v.Version += 2 // SQL overtakes
 			return v
 		},
+		"cut in both, and its window in SQL only": func(s *stage, v seckill.Voucher) seckill.Voucher {
+			v.Total, v.End = v.Total-5, v.End.Add(time.Hour)
+			require.NoError(s.t, s.redis.Cut(s.t.Context(), v.ID, v.Total, v.Version))
+			return s.change(v)
+		},
 		"closed in SQL only": func(s *stage, v seckill.Voucher) seckill.Voucher {
 			v.End = v.Begin.Add(time.Minute)
 			return s.change(v)
@@ -126,7 +131,7 @@ func TestMendAfterAHalfChange(t *testing.T) {
 			s.workFar("a", app.Options{MendEvery: 100 * time.Hour})
 			require.Eventually(t, func() bool {
 				b, err := s.redis.Books(t.Context(), s.voucher)
-				return err == nil && b.State == "open" && b.Version == want.Version && b.Total == want.Total
+				return err == nil && b.State == "open" && b.Version == want.Version && b.Total == want.Total && b.End == want.End.UnixMilli()
 			}, soon, poll)
 			window, err := s.do("HMGET", "seckill:voucher:"+s.voucher.String(), "begin", "end")
 			require.NoError(t, err)

@@ -52,7 +52,7 @@ func TestSales(t *testing.T) {
 	requireGauges("left 4\nopen 1\ntotal 10\n")
 	s.books.State = "loading"
 	requireGauges("left 4\nopen 0\ntotal 10\n")
-	s.books = seckill.RedisBooks{Total: -1, Stock: -1, Version: -1}
+	s.books = seckill.RedisBooks{Total: -1, Stock: -1, Version: -1, Begin: -1, End: -1}
 	requireGauges("left 0\nopen 0\ntotal 0\n")
 	s.err = seckill.Unavailable
 	s.books.Stock = 3

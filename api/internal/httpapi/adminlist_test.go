@@ -44,8 +44,8 @@ func TestAuditVoucher(t *testing.T) {
 			Drift: []seckill.Finding{},
 		}, nil
 	}
-	requireAnswer(t, `{"voucherId":"1001","redis":{"state":"open","total":10,"stock":8,"buyers":2,"tickets":2,"version":1},`+
-		`"sql":{"total":10,"stock":10,"byStatus":{},"releaseDue":0,"version":1},"waiting":2,"pending":0,"buried":0,"releaseDue":0,"drift":[],"unlisted":0,"balanced":true,"atRest":false}`,
+	requireAnswer(t, `{"voucherId":"1001","redis":{"state":"open","total":10,"stock":8,"buyers":2,"tickets":2,"version":1,"beginMillis":0,"endMillis":0},`+
+		`"sql":{"total":10,"stock":10,"byStatus":{},"releaseDue":0,"version":1,"beginMillis":0,"endMillis":0},"waiting":2,"pending":0,"buried":0,"releaseDue":0,"drift":[],"unlisted":0,"balanced":true,"atRest":false}`,
 		r, "GET", changePath+"/audit", 200)
 }
 

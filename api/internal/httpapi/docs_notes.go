@@ -73,8 +73,8 @@ var (
 	exampleAudit = auditView{
 		Report: seckill.Report{
 			Voucher: exampleVoucher, Drift: []seckill.Finding{}, Waiting: 3,
-			Redis: seckill.RedisBooks{State: "open", Total: 100, Stock: 37, Buyers: 63, Tickets: 63, Version: 3},
-			SQL:   seckill.SQLBooks{Total: 100, Stock: 40, ByStatus: map[seckill.Status]int64{seckill.Created: 60}, Version: 3},
+			Redis: seckill.RedisBooks{State: "open", Total: 100, Stock: 37, Buyers: 63, Tickets: 63, Version: 3, Begin: 1780315200000, End: 1780322400000},
+			SQL:   seckill.SQLBooks{Total: 100, Stock: 40, ByStatus: map[seckill.Status]int64{seckill.Created: 60}, Version: 3, Begin: 1780315200000, End: 1780322400000},
 		},
 		Balanced: true,
 	}

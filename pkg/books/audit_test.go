@@ -1,0 +1,110 @@
+package books
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/openseckill/seckill/pkg/redisstore"
+	"github.com/openseckill/seckill/pkg/seckill"
+)
+
+// rested brings about: 1, 2 and 3 stored and settled, in a sale of 10.
+func rested(t *testing.T) fixture {
+	t.Helper()
+	f := newFixture(t, 10)
+	f.admit(1, 2, 3)
+	f.store(1, 2, 3)
+	f.settle()
+	return f
+}
+
+// drift audits the voucher, without a change.
+func (f fixture) drift() []seckill.Kind {
+	f.t.Helper()
+	r, err := f.Audit(f.t.Context(), f.v.ID)
+	require.NoError(f.t, err)
+	return kinds(r.Drift)
+}
+
+// requireMended asserts that Mend brings everything to rest.
+func (f fixture) requireMended() {
+	f.t.Helper()
+	require.NoError(f.t, f.Mend(f.t.Context(), f.v.ID))
+	r, err := f.Audit(f.t.Context(), f.v.ID)
+	require.NoError(f.t, err)
+	require.True(f.t, r.AtRest(), "%+v", r)
+}
+
+func TestAuditOfTheWindow(t *testing.T) {
+	for name, breaks := range map[string]func(f fixture) error{
+		"it begins too late in Redis": func(f fixture) error {
+			return f.c.HSet(f.t.Context(), f.key("voucher"), "begin", "9999999999999").Err()
+		},
+		"it ends too early in Redis": func(f fixture) error {
+			return f.c.HSet(f.t.Context(), f.key("voucher"), "end", "5").Err()
+		},
+		"its begin is no number in Redis": func(f fixture) error {
+			return f.c.HSet(f.t.Context(), f.key("voucher"), "begin", "noon").Err()
+		},
+		"it begins earlier in SQL": func(f fixture) error {
+			_, err := f.db.ExecContext(f.t.Context(), "UPDATE seckill_voucher SET begin_at = begin_at - 1")
+			return err
+		},
+		"it ends later in SQL": func(f fixture) error {
+			_, err := f.db.ExecContext(f.t.Context(), "UPDATE seckill_voucher SET end_at = end_at + 1")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := rested(t)
+			require.NoError(t, breaks(f))
+			require.Equal(t, []seckill.Kind{seckill.OtherVersion}, f.drift())
+			f.requireMended()
+			b, err := f.redis.Books(t.Context(), f.v.ID)
+			require.NoError(t, err)
+			require.Equal(t, f.now().Begin.UnixMilli(), b.Begin, "SQL decides")
+			require.Equal(t, f.now().End.UnixMilli(), b.End)
+		})
+	}
+}
+
+// meanwhile is Redis in which something happens after the first look at a voucher's books.
+type meanwhile struct {
+	*redisstore.Store
+	happens func()
+}
+
+func (m *meanwhile) Books(ctx context.Context, v seckill.VoucherID) (seckill.RedisBooks, error) {
+	b, err := m.Store.Books(ctx, v)
+	if happens := m.happens; happens != nil {
+		m.happens = nil
+		happens()
+	}
+	return b, err
+}
+
+// A cut of the total that changes the window, too, has both stores at one version before the
+// window is in Redis. That is no drift, if it gets there.
+func TestAuditDuringAChangeOfTheWindow(t *testing.T) {
+	t.Parallel()
+	f := rested(t)
+	want := f.now()
+	want.Total, want.End = 5, want.End.Add(time.Hour)
+	want, err := f.Change(t.Context(), want, deed)
+	require.NoError(t, err)
+	b, err := f.redis.Books(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.Equal(t, want.Version, b.Version, "nothing else tells that a change is under way")
+	require.NotEqual(t, want.End.UnixMilli(), b.End)
+
+	redis := &meanwhile{f.redis, func() { require.NoError(t, f.Apply(t.Context(), f.v.ID)) }}
+	r, err := New(redis, f.sql, slog.New(slog.DiscardHandler)).Audit(t.Context(), f.v.ID)
+	require.NoError(t, err)
+	require.Nil(t, redis.happens)
+	require.True(t, r.AtRest(), "%+v", r)
+}
