@@ -17,7 +17,8 @@ import (
 // order that the user holds; SoldOut, NotStarted with the begin, Ended, or NotReady where
 // the voucher is not loaded or its books do not balance. Overloaded: too many wait for
 // Redis, and nothing was done. After Unavailable it is not known what happened, or too few
-// replicas hold the order that was made: asking again with any id tells.
+// replicas hold the order that was made: asking again with any id tells. The order of an
+// earlier call comes with that error: too few replicas hold it, but SQL may.
 func (s *Store) Admit(ctx context.Context, o seckill.Order) (a seckill.Admission, err error) {
 	const op = "redisstore.Admit"
 	ctx, span := begin(ctx, op, trace.SpanKindProducer)
@@ -31,9 +32,17 @@ func (s *Store) Admit(ctx context.Context, o seckill.Order) (a seckill.Admission
 		}
 	}
 	if err != nil {
-		return seckill.Admission{}, err
+		return doubtful(reply), err
 	}
 	return admission(op, o.ID, reply)
+}
+
+// doubtful is the order that a user holds already, where too few replicas are sure of it.
+func doubtful(reply []string) (a seckill.Admission) {
+	if tag, rest := head(reply); tag == "ORDERED" && len(rest) == 1 {
+		a.Order, _ = seckill.ParseOrderID(rest[0])
+	}
+	return a
 }
 
 // lost reports whether err is the loss of a reply: the server, or what stands for it, said

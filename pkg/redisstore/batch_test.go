@@ -333,9 +333,10 @@ func TestAdmitWaitsForReplicas(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	for id := range int64(2) { // the second finds the first, on whatever connection
-		_, err = s.Admit(t.Context(), order(3, 3+id))
+		a, err := s.Admit(t.Context(), order(3, 3+id))
 		require.ErrorIs(t, err, seckill.Unavailable)
 		require.ErrorIs(t, err, errReplicas)
+		require.Equal(t, seckill.OrderID(3*id), a.Order, "the one that was made before, if any")
 	}
 	requireBooks(t, s, 7, 3)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))

@@ -62,10 +62,13 @@ func (a *API) admit(ctx context.Context, c *gin.Context, u seckill.UserID, v sec
 	case "":
 		a.tell(c, http.StatusAccepted, a.bought(got.Order, u, v, seckill.Queued))
 	case seckill.AlreadyOrdered:
-		status := a.statusOf(ctx, got.Order)
-		repeat := a.bought(got.Order, u, v, status)
-		repeat.Repeated = true
-		a.tell(c, http.StatusOK, repeat)
+		a.repeat(c, a.bought(got.Order, u, v, a.statusOf(ctx, got.Order)))
+	case seckill.Unavailable:
+		if row, stored := a.stored(ctx, got.Order); stored {
+			a.repeat(c, a.bought(row.ID, u, v, row.Status))
+			return
+		}
+		fail(c, err)
 	case seckill.NotStarted:
 		fail(c, a.notStarted(got.Begin))
 	case seckill.NotReady:
@@ -78,6 +81,21 @@ func (a *API) admit(ctx context.Context, c *gin.Context, u seckill.UserID, v sec
 // bought is an answer with its receipt.
 func (a *API) bought(id seckill.OrderID, u seckill.UserID, v seckill.VoucherID, s seckill.Status) bought {
 	return bought{OrderID: id, VoucherID: v, Status: s, Receipt: a.receipts.Sign(seckill.Order{ID: id, User: u, Voucher: v})}
+}
+
+// stored finds the row of an order that the user holds in Redis, of which too few replicas are
+// sure: the row is as good. 0 is none.
+func (a *API) stored(ctx context.Context, id seckill.OrderID) (row seckill.Order, found bool) {
+	if id == 0 {
+		return row, false
+	}
+	row, err := a.orders.Order(ctx, id)
+	return row, err == nil
+}
+
+func (a *API) repeat(c *gin.Context, b bought) {
+	b.Repeated = true
+	a.tell(c, http.StatusOK, b)
 }
 
 func (a *API) tell(c *gin.Context, status int, b bought) {

@@ -89,6 +89,15 @@ func TestBuyAnswers(t *testing.T) {
 			shop: shop{admit: says(seckill.Admission{}, coded(seckill.Unavailable))}, status: 503, retry: "1",
 			body: tell(seckill.Unavailable, "Temporarily unavailable", "503", "Something behind this did not answer, so what became of the request is not known. Ask again after Retry-After: a repeat does it once."),
 		},
+		"a repeat that too few replicas hold is as good as its row": {
+			shop:   shop{admit: says(seckill.Admission{Order: 7}, coded(seckill.Unavailable)), order: row(seckill.Created, nil)},
+			status: 200, location: "/api/v1/orders/7",
+			body: `{"orderId":"7","voucherId":"1001","status":"created","repeated":true}` + "\n",
+		},
+		"without a row it is not": {
+			shop: shop{admit: says(seckill.Admission{Order: 7}, coded(seckill.Unavailable))}, status: 503, retry: "1",
+			body: tell(seckill.Unavailable, "Temporarily unavailable", "503", "Something behind this did not answer, so what became of the request is not known. Ask again after Retry-After: a repeat does it once."),
+		},
 		"overloaded": {
 			shop: shop{admit: says(seckill.Admission{}, coded(seckill.Overloaded))}, status: 503, retry: "1",
 			body: tell(seckill.Overloaded, "Overloaded", "503", "Nothing was done. Ask again after Retry-After."),
