@@ -45,7 +45,7 @@ var modes = []mode{
 	},
 	{
 		name: "replica, `WAIT` 1, Sentinel; master killed", lossless: true,
-		promise: "kept where the replica that acknowledged takes over: with one replica, always",
+		promise: "kept where the replica that acknowledged takes over: with one replica, always, unless the master is back, empty, before Sentinel has acted",
 		open:    watched,
 	},
 }
