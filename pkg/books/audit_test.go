@@ -3,9 +3,11 @@ package books
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/openseckill/seckill/pkg/redisstore"
@@ -107,4 +109,71 @@ func TestAuditDuringAChangeOfTheWindow(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, redis.happens)
 	require.True(t, r.AtRest(), "%+v", r)
+}
+
+// Numbers that fit do not mean that buyers and tickets are the same people.
+func TestAuditOfTheBuyers(t *testing.T) {
+	swap := func(f fixture, out, in string) {
+		require.NoError(f.t, f.c.SRem(f.t.Context(), f.key("order"), out).Err())
+		require.NoError(f.t, f.c.SAdd(f.t.Context(), f.key("order"), in).Err())
+	}
+	for _, c := range []struct {
+		name   string
+		breaks func(f fixture)
+		want   []seckill.Kind
+	}{
+		{"a stranger stands for a buyer", func(f fixture) { swap(f, "1", "9001") }, []seckill.Kind{seckill.NoBuyer, seckill.ForeignBuyer}},
+		{"a stranger stands for a buyer who is queued", func(f fixture) { swap(f, "4", "9001") }, []seckill.Kind{seckill.ForeignBuyer, seckill.NoBuyer}},
+		{"no user stands for a buyer", func(f fixture) { swap(f, "2", "somebody") }, []seckill.Kind{seckill.ForeignBuyer, seckill.NoBuyer}},
+		{"a stranger stands for a buyer whose order is dead", func(f fixture) {
+			swap(f, "2", "9001")
+			f.cancel(2)
+		}, []seckill.Kind{seckill.NoBuyer, seckill.ForeignBuyer}},
+		{"a ticket is another's", func(f fixture) {
+			require.NoError(f.t, f.c.HDel(f.t.Context(), f.key("ticket"), "1").Err())
+			require.NoError(f.t, f.c.HSet(f.t.Context(), f.key("ticket"), "9001", f.order(1).ID.String()).Err())
+		}, []seckill.Kind{seckill.NoTicket, seckill.NoBuyer}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := sale(t)
+			c.breaks(f)
+			require.ElementsMatch(t, c.want, f.drift())
+			require.NoError(t, f.Mend(t.Context(), f.v.ID))
+			require.Empty(t, f.drift())
+			var want []string
+			for user := range f.tickets() {
+				want = append(want, user)
+			}
+			require.ElementsMatch(t, want, f.c.SMembers(t.Context(), f.key("order")).Val())
+			require.NotContains(t, want, "9001")
+		})
+	}
+}
+
+// People buy and give back between the pages of an audit, and whatever it sees half of is
+// looked at once more: none of them is a finding.
+func TestAuditWhileBuyersComeAndGo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 400)
+	ctx, cancel := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	for from := range int64(4) {
+		busy.Go(func() {
+			for u := from; ctx.Err() == nil; u = (u + 4) % 400 {
+				o := f.order(1 + u)
+				if _, err := f.redis.Admit(t.Context(), o); !assert.NoError(t, err) {
+					return
+				}
+				if _, err := f.redis.Release(t.Context(), o); !assert.NoError(t, err) {
+					return
+				}
+			}
+		})
+	}
+	for range 20 {
+		assert.Empty(t, f.drift())
+	}
+	cancel()
+	busy.Wait()
 }

@@ -48,8 +48,8 @@ func contains(hs []seckill.Holder, h seckill.Holder) bool {
 
 func byOrder(h seckill.Holder, id seckill.OrderID) int { return cmp.Compare(h.Order, id) }
 
-// agreed reads the live rows, and returns by ascending id those whose user's ticket names
-// them, and the users of the others.
+// agreed reads the live rows, and returns by ascending id those whose user is a buyer with a
+// ticket that names them, and the users of the others.
 func (b *Books) agreed(ctx context.Context, v seckill.VoucherID) (right []seckill.Holder, others []seckill.UserID, err error) {
 	err = b.sql.EachLive(ctx, v, page, func(rows []seckill.Holder) error {
 		tickets, err := b.redis.TicketsOf(ctx, v, usersOf(rows))
@@ -57,7 +57,7 @@ func (b *Books) agreed(ctx context.Context, v seckill.VoucherID) (right []seckil
 			return err
 		}
 		for i, h := range rows {
-			if tickets[i].Order == h.Order.String() {
+			if tickets[i].Order == h.Order.String() && !tickets[i].Odd {
 				right = append(right, h)
 			} else {
 				others = append(others, h.User)
@@ -142,19 +142,13 @@ func (b *Books) judgePage(ctx context.Context, v seckill.VoucherID, held []secki
 	if err != nil {
 		return err
 	}
-	var differ []seckill.Finding
-	var users []seckill.UserID
-	for i, h := range held {
-		if f, differs := judge(v, h, queued[i], rows, live[h.User]); differs {
-			differ, users = append(differ, f), append(users, h.User)
-		}
-	}
-	tickets, err := b.redis.TicketsOf(ctx, v, users)
+	tickets, err := b.redis.TicketsOf(ctx, v, usersOf(held))
 	if err != nil {
 		return err
 	}
-	for i, f := range differ {
-		if tickets[i].Order != f.Ticket {
+	for i, h := range held {
+		f, differs := judge(v, h, queued[i], rows, live[h.User], tickets[i].Odd)
+		if !differs || tickets[i].Order != f.Ticket {
 			continue
 		}
 		if err := found(f); err != nil {
@@ -164,16 +158,22 @@ func (b *Books) judgePage(ctx context.Context, v seckill.VoucherID, held []secki
 	return nil
 }
 
-// judge compares one ticket with what there is of its order and its user.
-func judge(v seckill.VoucherID, h seckill.Holder, queued bool, rows map[seckill.OrderID]seckill.Order, live seckill.Order) (seckill.Finding, bool) {
+// judge compares one ticket with what there is of its order and its user. Odd: with the
+// buyers it does not fit either.
+func judge(v seckill.VoucherID, h seckill.Holder, queued bool, rows map[seckill.OrderID]seckill.Order, live seckill.Order, odd bool) (seckill.Finding, bool) {
 	f := seckill.Finding{User: h.User, Live: live.ID}
-	if h.Order == 0 {
-		f.Kind = seckill.NoTicket
-		return f, live.ID != 0 // or a buyer who gave the unit back meanwhile
+	if h.Order != 0 {
+		f.Ticket = h.Order.String()
 	}
-	f.Ticket = h.Order.String()
 	row, stored := rows[h.Order]
 	switch {
+	case h.Order == 0 && live.ID != 0:
+		f.Kind = seckill.NoTicket
+	case h.Order == 0:
+		f.Kind = seckill.ForeignBuyer
+		return f, odd // or a buyer who gave the unit back meanwhile
+	case odd:
+		f.Kind = seckill.NoBuyer
 	case !stored && queued:
 		return f, false // in flight
 	case !stored:

@@ -105,9 +105,9 @@ func TestBuyers(t *testing.T) {
 	waiting, err = s.Waiting(t.Context(), 7)
 	require.NoError(t, err)
 	require.Empty(t, waiting)
-	tickets, err := s.TicketsOf(t.Context(), voucher, []seckill.UserID{7, 99999})
+	tickets, err := s.TicketsOf(t.Context(), voucher, []seckill.UserID{7, 99999, 88888})
 	require.NoError(t, err)
-	require.Equal(t, []seckill.Ticket{{Buyer: "7", Order: "7"}, {Buyer: "99999"}}, tickets)
+	require.Equal(t, []seckill.Ticket{{Buyer: "7", Order: "7"}, {Buyer: "99999", Odd: true}, {Buyer: "88888"}}, tickets)
 }
 
 func TestLeft(t *testing.T) {

@@ -30,22 +30,25 @@ func (s *Store) Tickets(ctx context.Context, u seckill.UserID, vs []seckill.Vouc
 }
 
 // TicketsOf returns the orders that the given users hold of one voucher, "" for those that
-// hold none, in the order of the users.
+// hold none, in the order of the users, and whether the buyers say the same at that moment.
 func (s *Store) TicketsOf(ctx context.Context, v seckill.VoucherID, users []seckill.UserID) ([]seckill.Ticket, error) {
 	if len(users) == 0 {
 		return nil, nil
 	}
-	tickets, fields := make([]seckill.Ticket, len(users)), make([]string, len(users))
+	fields, members := make([]string, len(users)), make([]any, len(users))
 	for i, u := range users {
 		fields[i] = u.String()
-		tickets[i].Buyer = fields[i]
+		members[i] = fields[i]
 	}
-	orders, err := s.db.HMGet(ctx, s.keys.tickets(v), fields...).Result()
-	if err != nil {
+	p := s.db.TxPipeline()
+	orders, bought := p.HMGet(ctx, s.keys.tickets(v), fields...), p.SMIsMember(ctx, s.keys.buyers(v), members...)
+	if err := errors.Join(exec(ctx, p), orders.Err(), bought.Err()); err != nil {
 		return nil, fault("redisstore.TicketsOf", err)
 	}
-	for i, order := range orders {
-		tickets[i].Order, _ = order.(string)
+	tickets := make([]seckill.Ticket, len(users))
+	for i, buyer := range fields {
+		order, held := orders.Val()[i].(string)
+		tickets[i] = seckill.Ticket{Buyer: buyer, Order: order, Odd: held != bought.Val()[i]}
 	}
 	return tickets, nil
 }

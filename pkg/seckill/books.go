@@ -44,4 +44,5 @@ func (b RedisBooks) Balanced() bool {
 type Ticket struct {
 	Buyer string
 	Order string
+	Odd   bool // at one moment a ticket of nobody among the buyers, or a buyer without one
 }

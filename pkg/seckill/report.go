@@ -70,6 +70,7 @@ const (
 	NoTicket     Kind = "no_ticket"     // a live order whose user has no ticket
 	WrongTicket  Kind = "wrong_ticket"  // the ticket names another user's or voucher's order
 	LostEntry    Kind = "lost_entry"    // the ticket's order has neither a row nor an entry
+	NoBuyer      Kind = "no_buyer"      // a ticket whose user is not among the buyers
 	ForeignBuyer Kind = "foreign_buyer" // no user id, or a buyer without a ticket or order
 	NotLoaded    Kind = "not_loaded"    // the voucher as a whole: Redis does not have it open
 	RedisUneven  Kind = "redis_uneven"  // the voucher as a whole: stock, buyers and tickets do not fit its total
@@ -98,7 +99,7 @@ func (k Kind) Remedy() Remedy {
 		return RemedyRequeue
 	case NoTicket, OtherLive:
 		return RemedyMark
-	case WrongTicket, ForeignBuyer, NotLoaded, RedisUneven, OtherVersion:
+	case WrongTicket, NoBuyer, ForeignBuyer, NotLoaded, RedisUneven, OtherVersion:
 		return RemedySync
 	case SQLUneven:
 		return RemedyNone
