@@ -16,6 +16,9 @@ for i = 1, 4 do
     redis.call('UNLINK', KEYS[i])
   end
 end
-local server = redis.call('GET', KEYS[5]) or ''
+local server = redis.pcall('GET', KEYS[5])
+if type(server) ~= 'string' then
+  server = '' -- missing, or of another type
+end
 redis.call('HSET', KEYS[1], 'state', 'loading', 'token', ARGV[1], 'server', server)
 return {'LOADING', server}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -176,4 +177,50 @@ func TestAuditWhileBuyersComeAndGo(t *testing.T) {
 	}
 	cancel()
 	busy.Wait()
+}
+
+// A key of another type counts as missing: there is a verdict, and a sync puts it right.
+func TestAuditOfKeysOfOtherTypes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		keys []string
+		want seckill.Kind
+	}{
+		{"the tickets", []string{"ticket"}, seckill.RedisUneven},
+		{"the buyers", []string{"order"}, seckill.RedisUneven},
+		{"tickets and buyers", []string{"ticket", "order"}, seckill.RedisUneven},
+		{"the stock", []string{"stock"}, seckill.RedisUneven},
+		{"the voucher", []string{"voucher"}, seckill.NotLoaded},
+		{"which server this is", []string{"server"}, seckill.NotLoaded},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, orders := range []bool{false, true} {
+				f := newFixture(t, 10)
+				if orders {
+					f.admit(1, 2, 3)
+					f.store(1, 2)
+				}
+				for _, key := range c.keys {
+					name := f.key(key)
+					if key == "server" {
+						name = "seckill:server"
+					}
+					require.NoError(t, f.c.Del(t.Context(), name).Err())
+					require.NoError(t, f.c.XAdd(t.Context(), &goredis.XAddArgs{Stream: name, Values: []string{"x", "y"}}).Err())
+				}
+				r, err := f.Audit(t.Context(), f.v.ID)
+				require.NoError(t, err)
+				require.NotEmpty(t, r.Drift)
+				require.Equal(t, c.want, r.Drift[0].Kind, "the voucher as a whole comes first")
+				require.NoError(t, f.Mend(t.Context(), f.v.ID))
+				require.Empty(t, f.drift())
+				if orders {
+					requireHolders(t, f, 1, 2, 3)
+				} else {
+					requireHolders(t, f)
+				}
+			}
+		})
+	}
 }

@@ -49,6 +49,15 @@ func foreign(op string, reply any) error {
 	return &seckill.Error{Op: op, Code: seckill.Internal, Err: fmt.Errorf("unexpected reply %.200q", fmt.Sprint(reply))}
 }
 
+// unlessType drops the error by which the server says that a key is of another type. It then
+// counts as missing, and the next sync drops it.
+func unlessType(err error) error {
+	if hasPrefix(err, "WRONGTYPE") {
+		return nil
+	}
+	return err
+}
+
 // hasPrefix reports whether the server answered err, beginning with word.
 func hasPrefix(err error, word string) bool {
 	var reply redis.Error

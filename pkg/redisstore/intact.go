@@ -31,7 +31,7 @@ func (s *Store) Intact(ctx context.Context, vs []seckill.VoucherID) (bool, error
 		return false, fault(op, err)
 	}
 	for _, l := range looks {
-		b := seckill.RedisBooks{Total: number(l.total.Val()), Stock: number(l.stock.Val()), Buyers: l.buyers.Val(), Tickets: l.tickets.Val()}
+		b := seckill.RedisBooks{Total: number(l.total.Val()), Stock: number(l.stock.Val()), Buyers: count(l.buyers), Tickets: count(l.tickets)}
 		if b.Total < 0 || !b.Balanced() { // also where a key is of another type
 			return false, nil
 		}

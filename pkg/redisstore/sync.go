@@ -134,18 +134,26 @@ func (s *Store) Books(ctx context.Context, v seckill.VoucherID) (b seckill.Redis
 		return b, fault(op, err)
 	}
 	for _, cmd := range []redis.Cmder{voucher, stock, server, buyers, tickets} {
-		if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) && !hasPrefix(err, "WRONGTYPE") {
+		if err := unlessType(cmd.Err()); err != nil && !errors.Is(err, redis.Nil) {
 			return b, fault(op, err)
 		}
 	}
 	hash := voucher.Val()
 	b = seckill.RedisBooks{State: hash["state"], Total: number(hash["total"]), Version: number(hash["version"]),
 		Begin: number(hash["begin"]), End: number(hash["end"]),
-		Stock: number(stock.Val()), Buyers: buyers.Val(), Tickets: tickets.Val()}
+		Stock: number(stock.Val()), Buyers: count(buyers), Tickets: count(tickets)}
 	if b.State == "open" && hash["server"] != server.Val() {
 		b.State = "stale"
 	}
 	return b, nil
+}
+
+// count is how many a key holds, or -1 where it is of another type.
+func count(cmd *redis.IntCmd) int64 {
+	if cmd.Err() != nil {
+		return -1
+	}
+	return cmd.Val()
 }
 
 // number reads a plain non-negative decimal; anything else is -1.
@@ -190,12 +198,12 @@ func (s *Store) without(ctx context.Context, v seckill.VoucherID, buyers []strin
 		return nil, nil
 	}
 	orders, err := s.db.HMGet(ctx, s.keys.tickets(v), buyers...).Result()
-	if err != nil {
+	if unlessType(err) != nil {
 		return nil, err
 	}
-	for i, order := range orders {
-		if order == nil {
-			tickets = append(tickets, seckill.Ticket{Buyer: buyers[i]})
+	for i, buyer := range buyers {
+		if err != nil || orders[i] == nil {
+			tickets = append(tickets, seckill.Ticket{Buyer: buyer})
 		}
 	}
 	return tickets, nil
@@ -204,7 +212,7 @@ func (s *Store) without(ctx context.Context, v seckill.VoucherID, buyers []strin
 func scan(op string, next func(cursor uint64) ([]string, uint64, error), page func([]string) error) error {
 	for cursor := uint64(0); ; {
 		found, to, err := next(cursor)
-		if err != nil {
+		if err = unlessType(err); err != nil {
 			return fault(op, err)
 		}
 		if err := page(found); err != nil {

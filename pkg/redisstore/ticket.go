@@ -42,13 +42,17 @@ func (s *Store) TicketsOf(ctx context.Context, v seckill.VoucherID, users []seck
 	}
 	p := s.db.TxPipeline()
 	orders, bought := p.HMGet(ctx, s.keys.tickets(v), fields...), p.SMIsMember(ctx, s.keys.buyers(v), members...)
-	if err := errors.Join(exec(ctx, p), orders.Err(), bought.Err()); err != nil {
+	if err := errors.Join(exec(ctx, p), unlessType(orders.Err()), unlessType(bought.Err())); err != nil {
 		return nil, fault("redisstore.TicketsOf", err)
 	}
 	tickets := make([]seckill.Ticket, len(users))
 	for i, buyer := range fields {
-		order, held := orders.Val()[i].(string)
-		tickets[i] = seckill.Ticket{Buyer: buyer, Order: order, Odd: held != bought.Val()[i]}
+		tickets[i].Buyer = buyer
+		if orders.Err() == nil {
+			tickets[i].Order, _ = orders.Val()[i].(string)
+		}
+		listed := bought.Err() == nil && bought.Val()[i]
+		tickets[i].Odd = listed != (tickets[i].Order != "")
 	}
 	return tickets, nil
 }

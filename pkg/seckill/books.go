@@ -21,9 +21,9 @@ func (b SQLBooks) Balanced() bool { return b.Stock >= 0 && b.Stock+b.Live() == b
 type RedisBooks struct {
 	State   string `json:"state"` // "open", "loading", "stale" (opened by another server) or "" where there is none
 	Total   int64  `json:"total"`
-	Stock   int64  `json:"stock"` // -1: missing or no plain number
-	Buyers  int64  `json:"buyers"`
-	Tickets int64  `json:"tickets"`
+	Stock   int64  `json:"stock"`   // -1: missing or no plain number
+	Buyers  int64  `json:"buyers"`  // -1: a key of another type
+	Tickets int64  `json:"tickets"` // the same
 	Version int64  `json:"version"`
 	Begin   int64  `json:"beginMillis"` // Unix ms, inclusive; -1: missing or no plain number
 	End     int64  `json:"endMillis"`   // Unix ms, exclusive; the same
@@ -36,7 +36,7 @@ func (b RedisBooks) Absent() bool {
 
 // Balanced reports whether stock = max(0, total - buyers) with as many tickets as buyers.
 func (b RedisBooks) Balanced() bool {
-	return b.Stock == max(0, b.Total-b.Buyers) && b.Tickets == b.Buyers
+	return b.Stock == max(0, b.Total-b.Buyers) && b.Tickets == b.Buyers && b.Buyers >= 0
 }
 
 // Ticket is a member of a voucher's books as Redis has it, whoever wrote it: a buyer with

@@ -94,6 +94,7 @@ func TestBooksBalance(t *testing.T) {
 	require.True(t, RedisBooks{Total: 1, Stock: 0, Buyers: 2, Tickets: 2}.Balanced(), "more were sold than there are")
 	require.False(t, RedisBooks{Total: 3, Stock: 2, Buyers: 2, Tickets: 2}.Balanced())
 	require.False(t, RedisBooks{Total: 3, Stock: 1, Buyers: 2, Tickets: 1}.Balanced())
+	require.False(t, RedisBooks{Total: 3, Stock: 4, Buyers: -1, Tickets: -1}.Balanced(), "both are of another type")
 	sql := SQLBooks{Total: 3, Stock: 1, ByStatus: map[Status]int64{Created: 1, Paid: 1, Cancelled: 5, Rejected: 5}}
 	require.EqualValues(t, 2, sql.Live())
 	require.True(t, sql.Balanced())
