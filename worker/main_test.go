@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	database "database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,6 +82,35 @@ func environment(t *testing.T) (*redisstore.Store, *sqlstore.Store, seckill.Vouc
 	}
 	create(now.Add(-90*24*time.Hour), now.Add(-30*24*time.Hour)) // long over: not in Redis any more
 	return redis, sql, create(now.Add(-time.Hour), now.Add(time.Hour))
+}
+
+// Orders whose voucher was deleted by hand are in no list of vouchers, and no audit is the
+// all-clear while they are there.
+func TestAuditOfAVoucherThatIsGone(t *testing.T) {
+	_, sql, v := environment(t)
+	code, _ := execute(t.Context(), "sync")
+	require.Equal(t, 0, code)
+	gone := seckill.VoucherID(4711)
+	raw, err := database.Open("mysql", os.Getenv("SECKILL_MYSQL_DSN"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, raw.Close()) })
+	_, err = sql.Reject(t.Context(), seckill.Order{ID: 1, User: 1, Voucher: gone}, seckill.ReasonMalformed)
+	require.NoError(t, err)
+	code, _ = execute(t.Context(), "audit")
+	require.Equal(t, 0, code, "a message may name any voucher")
+
+	_, err = raw.ExecContext(t.Context(), "UPDATE voucher_order SET status = 'created', release_due = 0 WHERE id = 1")
+	require.NoError(t, err)
+	code, out := execute(t.Context(), "audit")
+	require.Equal(t, 1, code)
+	require.Contains(t, out, "voucher "+v.ID.String()+": balanced")
+	require.Contains(t, out, "voucher 4711: DRIFT; not in the database, orders 1\n  no_voucher; repair: none\n")
+	code, out = execute(t.Context(), "audit", "--repair", "-o", "json")
+	require.Equal(t, 1, code)
+	require.Contains(t, out, `"byStatus":{"created":1}`)
+	require.Contains(t, out, `"drift":[{"kind":"no_voucher","remedy":"none"}]`)
+	code, _ = execute(t.Context(), "audit", "--voucher", v.ID.String())
+	require.Equal(t, 0, code)
 }
 
 func TestVouchersCommand(t *testing.T) {

@@ -27,7 +27,7 @@ func resetCommand() *cobra.Command {
 			"Repeating one that was cut short finishes it. What other systems were told is not taken back.\n" +
 			"With -o json: voucherId, orders, waiting, buried (how many there were).",
 		Example: "  worker reset --voucher 1001",
-	}, resetOne)
+	}, resetOne, nil)
 	flag, run := cmd.Flags().Lookup("voucher"), cmd.RunE
 	flag.Usage = "id of the voucher"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -37,7 +37,7 @@ func syncCommand() *cobra.Command {
 			"that moment; orders in flight stay. Safe to repeat, and to run while workers do.\n" +
 			"With -o json, for each voucher: voucherId, result (\"synced\").",
 		Example: "  worker sync\n  worker sync --voucher 1001",
-	}, syncOne)
+	}, syncOne, nil)
 }
 
 func auditCommand() *cobra.Command {
@@ -49,7 +49,8 @@ func auditCommand() *cobra.Command {
 			"user, which is done only if nothing has moved since; sync the voucher; or none, for a person to see to.\n" +
 			"With --repair it says so, does it, and looks once more. Safe to repeat, and to run while workers do.\n" +
 			"With -o json, for each look: voucherId, redis, sql, waiting, pending, buried, releaseDue, drift (empty:\n" +
-			"balanced), unlisted (how many more there are).",
+			"balanced), unlisted (how many more there are). Without --voucher, orders whose voucher is not in the\n" +
+			"database are drift, too.",
 		Example: "  worker audit\n  worker audit --voucher 1001 --repair\n  worker audit --voucher 1001 -o json | jq '.drift[]'",
 	}, func(ctx context.Context, b *books.Books, v seckill.VoucherID, tell tell) error {
 		err := auditOne(ctx, b, v, tell)
@@ -60,13 +61,14 @@ func auditCommand() *cobra.Command {
 			return err
 		}
 		return auditOne(ctx, b, v, tell)
-	})
+	}, auditOrphans)
 	cmd.Flags().BoolVar(&repair, "repair", false, "mend what was found, and look once more")
 	return cmd
 }
 
-// vouchersCommand makes cmd do it to the voucher named, or to all that Redis should hold.
-func vouchersCommand(cmd *cobra.Command, do one) *cobra.Command {
+// vouchersCommand makes cmd do it to the voucher named, or to all that Redis should hold, and
+// then see to the rest that these do not cover, if any.
+func vouchersCommand(cmd *cobra.Command, do one, rest func(context.Context, *sqlstore.Store, tell) error) *cobra.Command {
 	var voucher string
 	output := command.OutputFlag(cmd)
 	cmd.Args = command.NoArgs
@@ -83,7 +85,11 @@ func vouchersCommand(cmd *cobra.Command, do one) *cobra.Command {
 		b := books.New(s.redis, s.sql, obs.NewLogger(os.Stderr, cfg.Log.Level, cfg.Log.Format))
 		tell := func(v any, text string) error { return output.Write(cmd.OutOrStdout(), v, text) }
 		if !cmd.Flags().Changed("voucher") {
-			return all(cmd.Context(), b, s.sql, do, tell)
+			err := all(cmd.Context(), b, s.sql, do, tell)
+			if rest != nil {
+				err = errors.Join(err, rest(cmd.Context(), s.sql, tell))
+			}
+			return err
 		}
 		v, err := seckill.ParseVoucherID(voucher)
 		if err != nil {

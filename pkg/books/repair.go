@@ -79,7 +79,7 @@ func (b *Books) mend(ctx context.Context, v seckill.VoucherID, f seckill.Finding
 			return err
 		})
 		return done, err
-	case seckill.WrongTicket, seckill.NoBuyer, seckill.ForeignBuyer, seckill.NotLoaded, seckill.RedisUneven, seckill.OtherVersion, seckill.SQLUneven:
+	case seckill.WrongTicket, seckill.NoBuyer, seckill.ForeignBuyer, seckill.NotLoaded, seckill.RedisUneven, seckill.OtherVersion, seckill.SQLUneven, seckill.NoVoucher:
 		return false, nil // the next sync sees to it
 	}
 	return false, nil

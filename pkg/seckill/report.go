@@ -76,6 +76,7 @@ const (
 	RedisUneven  Kind = "redis_uneven"  // the voucher as a whole: stock, buyers and tickets do not fit its total
 	OtherVersion Kind = "other_version" // the voucher as a whole: Redis sells by another total, version or window than SQL's
 	SQLUneven    Kind = "sql_uneven"    // the voucher as a whole: stock + live rows are not its total
+	NoVoucher    Kind = "no_voucher"    // the voucher as a whole: SQL has orders of it, and not itself
 )
 
 // Remedy is what a repair does about a difference.
@@ -101,7 +102,7 @@ func (k Kind) Remedy() Remedy {
 		return RemedyMark
 	case WrongTicket, NoBuyer, ForeignBuyer, NotLoaded, RedisUneven, OtherVersion:
 		return RemedySync
-	case SQLUneven:
+	case SQLUneven, NoVoucher:
 		return RemedyNone
 	}
 	return RemedyNone
