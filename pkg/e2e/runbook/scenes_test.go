@@ -44,11 +44,15 @@ func paidLate(s *stack) {
 }
 
 // abandoned: a worker read three orders and is gone; others wait, for the other workers hang.
-// The first may be stored, or be on their way to one: freezing takes a moment.
+// The first go to those: each had asked for the next one before it hung.
 func abandoned(s *stack) {
 	s.freeze()
-	s.buy(10)
-	s.abandon(3)
+	for read := 0; read < 3; {
+		if s.buy(1); s.abandon() != "" {
+			read++
+		}
+	}
+	s.buy(7)
 }
 
 // hung: one of two workers does nothing any more.

@@ -50,7 +50,8 @@ func (s *stack) interfere(command, remedy string) {
 func (s *stack) words(command string) (words []any) {
 	for _, word := range strings.Fields(strings.ReplaceAll(command, "1001", s.voucher)) {
 		if word == "ID" {
-			word = s.abandon(1)
+			word = s.abandon()
+			require.NotEmpty(s, word)
 		}
 		words = append(words, word)
 	}
