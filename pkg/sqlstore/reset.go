@@ -10,8 +10,6 @@ import (
 	"github.com/openseckill/seckill/pkg/seckill"
 )
 
-const forgetPage = 1000 // orders in one statement
-
 // ForgetOrders deletes all orders of a voucher with their payments, and gives their units
 // back, in one transaction that holds the voucher's row from its first statement: nobody
 // stores, syncs or changes it meanwhile. first runs in it before any row goes; its error ends
@@ -48,34 +46,39 @@ func (s *Store) ForgetOrders(ctx context.Context, v seckill.VoucherID, first fun
 }
 
 // forgetRows deletes the rows of a voucher, and returns how many they were, how many of them
-// live, and the larger of last and their ids.
+// live, and the larger of last and their ids. They are looked for once: what this transaction
+// has deleted is passed over again by each search.
 func forgetRows(ctx context.Context, tx *sqlx.Tx, v seckill.VoucherID, last seckill.OrderID) (n, live int, _ seckill.OrderID, err error) {
-	for {
-		var rows []orderRow
-		if err := tx.SelectContext(ctx, &rows, "SELECT "+orderColumns+" FROM voucher_order WHERE voucher_id = ? LIMIT ?", v, forgetPage); err != nil {
-			return n, live, last, err
-		}
-		if len(rows) == 0 {
-			return n, live, last, nil
-		}
-		ids := make([]seckill.OrderID, len(rows))
-		for i, row := range rows {
-			ids[i], last = row.ID, max(last, row.ID)
-			if row.Status.Live() {
-				live++
-			}
-		}
-		for _, query := range []string{
-			"DELETE FROM payment WHERE order_id IN (?)",
-			"DELETE FROM late_payment WHERE order_id IN (?)",
-			"DELETE FROM voucher_order WHERE id IN (?)",
-		} {
-			if err := execIn(ctx, tx, query, ids); err != nil {
-				return n, live, last, err
-			}
-		}
-		n += len(rows)
+	rows, err := tx.QueryContext(ctx, "SELECT id, status FROM voucher_order WHERE voucher_id = ?", v)
+	if err != nil {
+		return 0, 0, last, err
 	}
+	defer func() { _ = rows.Close() }() // rows.Err says what went wrong
+	var ids []seckill.OrderID
+	for rows.Next() {
+		var id seckill.OrderID
+		var status seckill.Status
+		if err := rows.Scan(&id, &status); err != nil {
+			return 0, 0, last, err
+		}
+		ids, last = append(ids, id), max(last, id)
+		if status.Live() {
+			live++
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return 0, 0, last, err
+	}
+	for _, query := range []string{
+		"DELETE FROM payment WHERE order_id IN (?)",
+		"DELETE FROM late_payment WHERE order_id IN (?)",
+		"DELETE FROM voucher_order WHERE id IN (?)",
+	} {
+		if err := execIn(ctx, tx, query, ids); err != nil {
+			return 0, 0, last, err
+		}
+	}
+	return len(ids), live, last, nil
 }
 
 // Forgotten returns the last id that may belong to an order that a reset forgot; 0: there was
