@@ -49,7 +49,7 @@ func round(t *testing.T, p plan, bin string) (o outcome) {
 	o = c.judge(t.Context())
 	w.close()
 	for _, n := range w.nodes() {
-		for _, bug := range n.bugs() {
+		for _, bug := range n.bugs(p.forgets) {
 			o.found = append(o.found, finding{check: "bugs", text: bug})
 		}
 	}

@@ -140,14 +140,20 @@ func (n *node) text() string {
 	return all
 }
 
-// bugs are lines that only a bug writes, and ends that only a bug has.
-func (n *node) bugs() (found []string) {
+// bugs are lines that only a bug writes, and ends that only a bug has. Where Redis forgets
+// nothing, that includes orders that a worker found which no worker would have read: nobody
+// types XGROUP SETID or XACK here.
+func (n *node) bugs(forgets bool) (found []string) {
+	words := []string{"INTERNAL", "panic", "DATA RACE", `msg="a bug"`, "fatal error"}
+	if !forgets {
+		words = append(words, "nobody would have read")
+	}
 	text := n.text()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	found = append(found, n.odd...)
 	for line := range strings.Lines(text) {
-		for _, word := range []string{"INTERNAL", "panic", "DATA RACE", `msg="a bug"`, "fatal error"} {
+		for _, word := range words {
 			if strings.Contains(line, word) {
 				found = append(found, n.name+": "+strings.TrimSpace(line))
 				break
