@@ -35,7 +35,8 @@ func (b *Books) Audit(ctx context.Context, v seckill.VoucherID) (r seckill.Repor
 // moving reports whether the voucher as a whole may be even in a moment.
 func (b *Books) moving(ctx context.Context, r seckill.Report, try int) (bool, error) {
 	if r.Redis.State != "open" {
-		return b.redis.Syncing(ctx, r.Voucher)
+		syncing, err := b.redis.Syncing(ctx, r.Voucher)
+		return syncing || r.Redis.State == "loading" && try < changeMax, err // not every sync waits for its turn
 	}
 	// Not the version alone: a cut brings it to Redis first, and the window last.
 	return !r.Agrees() && try < changeMax, nil

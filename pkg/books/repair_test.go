@@ -168,25 +168,33 @@ func TestAuditDuringAChange(t *testing.T) {
 
 // What a sync has in hand is no drift.
 func TestAuditDuringASync(t *testing.T) {
-	f := sale(t)
-	require.NoError(t, f.c.Del(t.Context(), "lock:sync:"+f.v.ID.String()).Err()) // the turn that opened the sale lasts on
-	audited := make(chan seckill.Report, 1)
-	ran, err := f.redis.Alone(t.Context(), f.v.ID, func(ctx context.Context) error {
-		require.NoError(t, f.redis.Shut(ctx, f.v.ID))
-		go func() {
-			r, err := f.Audit(ctx, f.v.ID)
-			assert.NoError(t, err)
-			audited <- r
-		}()
-		require.Eventually(t, func() bool { // it has seen that the voucher is closed
-			return strings.Contains(f.c.Info(ctx, "commandstats").Val(), "cmdstat_exists:")
-		}, time.Minute, time.Millisecond)
-		return f.syncUntilOpen(ctx, f.v.ID)
-	})
-	require.NoError(t, err)
-	require.True(t, ran)
-	r := <-audited
-	require.True(t, r.Balanced(), "%+v", r)
+	for name, as := range map[string]func(f fixture, sync func(ctx context.Context) error) error{
+		"that has its turn": func(f fixture, sync func(ctx context.Context) error) error {
+			_, err := f.redis.Alone(f.t.Context(), f.v.ID, sync)
+			return err
+		},
+		"that waits for none": func(f fixture, sync func(ctx context.Context) error) error { return sync(f.t.Context()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := sale(t)
+			require.NoError(t, f.c.Del(t.Context(), "lock:sync:"+f.v.ID.String()).Err()) // the turn that opened the sale lasts on
+			audited := make(chan seckill.Report, 1)
+			require.NoError(t, as(f, func(ctx context.Context) error {
+				require.NoError(t, f.redis.Shut(ctx, f.v.ID))
+				go func() {
+					r, err := f.Audit(ctx, f.v.ID)
+					assert.NoError(t, err)
+					audited <- r
+				}()
+				require.Eventually(t, func() bool { // it has seen that the voucher is closed
+					return strings.Contains(f.c.Info(ctx, "commandstats").Val(), "cmdstat_exists:")
+				}, time.Minute, time.Millisecond)
+				return f.syncUntilOpen(ctx, f.v.ID)
+			}))
+			r := <-audited
+			require.True(t, r.Balanced(), "%+v", r)
+		})
+	}
 }
 
 // Whatever an audit finds, Mend does what can be done: single users one by one, and a sync
