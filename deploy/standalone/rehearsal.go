@@ -17,7 +17,7 @@ const (
 	rehearsalPath = "/demo/rehearsal"
 	crowdMax      = 20_000          // buyers, and units
 	rehearsalMax  = 5 * time.Minute // for all of it
-	pausedFor     = 2 * time.Second // Redis, when it is paused
+	pausedFor     = 3 * time.Second // Redis, when it is paused: long enough for a console to see it
 	insistEvery   = 100 * time.Millisecond
 )
 

@@ -92,6 +92,7 @@ test('a rehearsal with faults, watched', async (t) => {
   await section.getByLabel('Units').fill('100');
   await section.getByLabel('kill a worker').check();
   await section.getByLabel('pause Redis').check();
+  await page.locator('#process-rows tr', {hasText: 'worker'}).nth(2).waitFor(patience); // one that was never heard is not missed
   await section.getByRole('button', {name: 'Send the buyers'}).click();
   await has(page.locator('#troubles'), 'Redis does not answer');
   await has(page.locator('#troubles'), 'has said nothing since');
