@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/openseckill/seckill/pkg/e2e/ledger"
 	"github.com/openseckill/seckill/pkg/faultnet"
 )
 
@@ -108,8 +109,9 @@ func sceneSync(c *crowd) []finding {
 	return nil
 }
 
-// sceneEpoch lets Redis forget an order that a worker has in hand. The worker may store it once
-// the voucher is rebuilt and the workers have looked through it: nobody looks a second time.
+// sceneEpoch lets Redis forget an order that a worker has in hand, and rebuild the voucher. The
+// worker may store the order once its buyer has a ticket again: a row without one is mended at
+// the next look, and sold a second time until then.
 func sceneEpoch(c *crowd) []finding {
 	ctx := c.w.pass()
 	arrived, release := c.holdAll(c.w.workers, "INSERT INTO voucher_order")
@@ -125,10 +127,15 @@ func sceneEpoch(c *crowd) []finding {
 	until(ctx, 10*time.Second, func() bool { return len(c.w.rdb.XInfoGroups(ctx, "seckill:stream").Val()) > 0 })
 	pause(ctx, 3*time.Second)
 	release()
-	until(ctx, 10*time.Second, func() bool {
-		p, err := c.picture(ctx)
+	var p ledger.Picture
+	until(ctx, 10*time.Second, func() (stored bool) {
+		now, err := c.picture(ctx)
+		p = now
 		return err == nil && p.Holds(7)
 	})
+	if p.Holds(7) && p.Tickets["7"] == "" {
+		return thing("user 7 holds an order, and no ticket: %v", p.Rows)
+	}
 	_, found := c.rest(ctx, 8*time.Second)
 	return found
 }
