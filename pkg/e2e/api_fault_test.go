@@ -72,7 +72,7 @@ func TestAPILostReply(t *testing.T) {
 	voucher := s.createOpen(10)
 	_, err := s.buy(t.Context(), voucher, 1) // from now on Redis knows the script
 	require.NoError(t, err)
-	lost := way.SwallowReplies(1, has("evalsha", "seckill:stream"))
+	lost := way.SwallowReplies(1, faultnet.Has("evalsha", "seckill:stream"))
 	a, err := s.buy(t.Context(), voucher, 2)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusAccepted, a.status, a.body)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"os"
@@ -51,19 +50,8 @@ func (s *stack) startFar(w ways, env ...string) *program {
 	return s.start("worker", append(append(own, hurried...), env...)...)
 }
 
-// has matches requests that hold all of the texts.
-func has(texts ...string) faultnet.Match {
-	return func(request []byte) bool {
-		for _, text := range texts {
-			if !bytes.Contains(request, []byte(text)) {
-				return false
-			}
-		}
-		return true
-	}
-}
-
-var commit = has("COMMIT")
+// storing is in the request that stores orders.
+const storing = "INSERT INTO voucher_order"
 
 // arrives waits for an event of a proxy.
 func (s *stack) arrives(event <-chan struct{}) {

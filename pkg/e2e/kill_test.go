@@ -55,7 +55,7 @@ func TestKilledAtRandom(t *testing.T) {
 // nth keeps the nth request from now on back, whichever way it takes.
 func (s *stack) nth(w ways, n int64) <-chan struct{} {
 	var seen atomic.Int64
-	match := func([]byte) bool { return seen.Add(1) == n }
+	match := func(int64, []byte) bool { return seen.Add(1) == n }
 	reached := make(chan struct{})
 	arrived := []<-chan struct{}{w.redis.Hold(match).Arrived(), w.sql.Hold(match).Arrived()}
 	go func() {
@@ -106,7 +106,7 @@ func (s *stack) killedBy(order string, env ...string) (kills int) {
 	const tooMany = 12
 	for len(s.buried()) == 0 || !s.atRest() {
 		w := s.ways()
-		blow := w.sql.Hold(has("("+order+", ", "'created'"))
+		blow := w.sql.Hold(faultnet.Has("("+order+", ", "'created'"))
 		worker := s.startFar(w, env...)
 		require.Eventually(s.t, func() bool {
 			select {
@@ -131,16 +131,16 @@ func TestKilledInARow(t *testing.T) {
 	kills := faultnet.Pick(7, 20)
 	s := newStack(t)
 	s.startAPI()
-	const orders = 300
+	orders := faultnet.Pick[int64](100, 300)
 	again := []string{"SECKILL_CONSUMER=the-same", "SECKILL_BATCH_MAX=512", "SECKILL_CLAIM_IDLE=1m", "SECKILL_ATTEMPTS_MAX=" + faultnet.Pick("3", "5")}
-	voucher := s.createOpen(orders)
+	voucher := s.createOpen(int(orders))
 	users := upTo(orders)
 	_, accepted := sort(t, users, s.each(voucher, users...))
 	for range kills {
 		w := s.ways()
-		storing := w.sql.Hold(has("INSERT INTO voucher_order"))
+		begun := w.sql.Hold(faultnet.Has(storing))
 		worker := s.startFar(w, again...)
-		s.arrives(storing.Arrived())
+		s.arrives(begun.Arrived())
 		w.crash(worker)
 	}
 	require.Positive(t, s.redis.Exists(t.Context(), "seckill:tries").Val(), "so often that orders were tried alone")
@@ -161,7 +161,7 @@ func TestFrozenInsideItsTransaction(t *testing.T) {
 	voucher := s.createOpen(orders)
 	w := s.ways()
 	frozen := s.startFar(w, "SECKILL_MYSQL_DSN="+s.impatient(w))
-	held := w.sql.Hold(commit)
+	held := w.sql.Hold(faultnet.CommitOf(storing))
 	users := upTo(orders)
 	_, accepted := sort(t, users, s.each(voucher, users...))
 	s.arrives(held.Arrived())

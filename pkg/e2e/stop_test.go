@@ -30,7 +30,7 @@ func (s *stack) stopInside(voucher string) (worker *program, held *faultnet.Hold
 	s.t.Helper()
 	w := s.ways()
 	worker = s.startFar(w, "SECKILL_CLAIM_IDLE=1m")
-	held = w.sql.Hold(commit)
+	held = w.sql.Hold(faultnet.CommitOf(storing))
 	users := upTo(10)
 	_, accepted = sort(s.t, users, s.each(voucher, users...))
 	s.arrives(held.Arrived())

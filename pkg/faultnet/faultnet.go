@@ -21,9 +21,6 @@ func Pick[T any](short, full T) T {
 	return short
 }
 
-// Match says whether a request is meant: the bytes that a client sent at once.
-type Match func(request []byte) bool
-
 // Proxy listens on a loopback port and passes all bytes on. Its methods may be called at
 // any time, from any goroutine.
 type Proxy struct {

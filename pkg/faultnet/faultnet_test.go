@@ -2,7 +2,6 @@ package faultnet
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"net"
 	"path/filepath"
@@ -107,10 +106,6 @@ func isRefused(t *testing.T, p *Proxy) {
 	require.ErrorIs(t, err, syscall.ECONNRESET)
 }
 
-func about(text string) Match {
-	return func(request []byte) bool { return bytes.Contains(request, []byte(text)) }
-}
-
 func setup(t *testing.T) (*echo, *Proxy) {
 	t.Helper()
 	e := newEcho(t, "tcp", "127.0.0.1:0")
@@ -190,7 +185,7 @@ func TestDelay(t *testing.T) {
 
 func TestHold(t *testing.T) {
 	e, p := setup(t)
-	h := p.Hold(about("COMMIT"))
+	h := p.Hold(Has("COMMIT"))
 	c, other := dial(t, p), dial(t, p)
 	c.says("begin")
 	c.send("COMMIT")
@@ -203,7 +198,7 @@ func TestHold(t *testing.T) {
 	require.NoError(t, err)
 	other.says("COMMIT")
 
-	h = p.Hold(about("COMMIT"))
+	h = p.Hold(Has("COMMIT"))
 	c.send("COMMIT")
 	<-h.Arrived()
 	p.Cut()
@@ -214,7 +209,7 @@ func TestHold(t *testing.T) {
 
 func TestSwallowReplies(t *testing.T) {
 	e, p := setup(t)
-	done := p.SwallowReplies(2, about("COMMIT"))
+	done := p.SwallowReplies(2, Has("COMMIT"))
 	for range 2 {
 		c := dial(t, p)
 		c.says("begin")

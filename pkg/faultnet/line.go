@@ -42,7 +42,7 @@ func (l *line) request(chunk []byte) bool {
 	if !l.travel() {
 		return false
 	}
-	for _, h := range l.proxy.holdsOn(chunk) {
+	for _, h := range l.proxy.holdsOn(l.number, chunk) {
 		h.arrived <- struct{}{}
 		select {
 		case <-h.released:
@@ -50,7 +50,7 @@ func (l *line) request(chunk []byte) bool {
 			return false
 		}
 	}
-	if s := l.proxy.swallows(chunk); s != nil {
+	if s := l.proxy.swallows(l.number, chunk); s != nil {
 		l.mute.Store(s)
 	}
 	return l.watched(Watcher.Request, chunk)
@@ -120,21 +120,21 @@ func hangUp(c net.Conn) error {
 	return c.Close()
 }
 
-func (p *Proxy) holdsOn(chunk []byte) (holds []*Hold) {
+func (p *Proxy) holdsOn(line int64, chunk []byte) (holds []*Hold) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for h := range p.holds {
-		if h.match(chunk) {
+		if h.match(line, chunk) {
 			holds = append(holds, h)
 		}
 	}
 	return holds
 }
 
-func (p *Proxy) swallows(chunk []byte) *swallow {
+func (p *Proxy) swallows(line int64, chunk []byte) *swallow {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.swallow; s != nil && s.left > 0 && s.match(chunk) {
+	if s := p.swallow; s != nil && s.left > 0 && s.match(line, chunk) {
 		return s
 	}
 	return nil

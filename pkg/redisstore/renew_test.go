@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"bytes"
 	"testing"
 	"time"
 
@@ -19,7 +18,7 @@ func TestRenewalFailsOnce(t *testing.T) {
 	server := redistest.New(t)
 	proxy := faultnet.New(t, server.Addr())
 	s, c := openAt(t, Options{Addrs: []string{proxy.Addr()}}), server.ClientOf(t)
-	extend := func(request []byte) bool { return bytes.Contains(request, []byte(lua.Extend.Hash())) }
+	extend := faultnet.Has(lua.Extend.Hash())
 	o := LockOptions{TTL: 3 * time.Second}
 
 	first := lock(t, s, o, 1)

@@ -95,18 +95,6 @@ func (j *journal) String() string {
 
 func (j *journal) lines() int { return strings.Count(j.String(), "\n") }
 
-// has matches requests that hold all of the texts.
-func has(texts ...string) faultnet.Match {
-	return func(request []byte) bool {
-		for _, text := range texts {
-			if !bytes.Contains(request, []byte(text)) {
-				return false
-			}
-		}
-		return true
-	}
-}
-
 // arrives waits for an event of a proxy.
 func arrives(t *testing.T, event <-chan struct{}) {
 	t.Helper()

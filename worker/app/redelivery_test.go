@@ -106,7 +106,9 @@ func TestReplyOfAReadIsLost(t *testing.T) {
 	s := newStage(t, 10)
 	w := s.workFar("w1", app.Options{ClaimIdle: 10 * time.Minute})
 	require.True(t, waitFor(func() bool { return s.blocked() > 0 }))
-	lost := w.redis.SwallowReplies(1, func(request []byte) bool { return bytes.Contains(bytes.ToLower(request), []byte("xreadgroup")) })
+	lost := w.redis.SwallowReplies(1, func(_ int64, request []byte) bool {
+		return bytes.Contains(bytes.ToLower(request), []byte("xreadgroup"))
+	})
 	s.buy(1) // ends the read under way
 	s.awaitRest(1)
 	require.True(t, waitFor(func() bool { return s.blocked() > 0 }))
@@ -138,7 +140,7 @@ func TestIdleWorkerLives(t *testing.T) {
 // are found stored, take no second unit, and are settled later.
 func TestSettleFails(t *testing.T) {
 	t.Parallel()
-	settle := has(lua.Settle.Hash())
+	settle := faultnet.Has(lua.Settle.Hash())
 	for _, row := range []struct {
 		name string
 		fail func(t *testing.T, p *faultnet.Proxy)

@@ -188,8 +188,8 @@ func (w *world) swallow(to way, s step, match faultnet.Match) error {
 	return nil
 }
 
-func isScript(request []byte) bool {
+func isScript(_ int64, request []byte) bool {
 	return bytes.Contains(request, []byte("evalsha")) || bytes.Contains(request, []byte("eval"))
 }
 
-func isCommit(request []byte) bool { return bytes.Contains(request, []byte("COMMIT")) }
+var isCommit = faultnet.Has("COMMIT")

@@ -170,7 +170,7 @@ func (n *node) heal() {
 			p.Accept()
 			p.Heal()
 			p.Delay(0)
-			p.SwallowReplies(0, func([]byte) bool { return false })
+			p.SwallowReplies(0, func(int64, []byte) bool { return false })
 		}
 	}
 	n.signal(syscall.SIGCONT)

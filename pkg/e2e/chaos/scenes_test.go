@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -15,12 +14,11 @@ import (
 // Some mistakes leave no trace unless two things happen within a millisecond. A scene holds a
 // program at the very request between them, and looks at what it has done by then.
 
-// holdAll keeps back what the workers send to SQL, and returns who arrives.
-func (c *crowd) holdAll(ns []*node, text string) (arrived <-chan struct{}, release func()) {
+// holdAll keeps back what nodes send to SQL, by a match for each, and returns who arrives.
+func (c *crowd) holdAll(ns []*node, match func() faultnet.Match) (arrived <-chan struct{}, release func()) {
 	any, holds := make(chan struct{}, len(ns)), []*faultnet.Hold{}
-	match := func(request []byte) bool { return bytes.Contains(request, []byte(text)) }
 	for _, n := range ns {
-		h := n.sql.Hold(match)
+		h := n.sql.Hold(match())
 		holds = append(holds, h)
 		go func() {
 			select {
@@ -35,6 +33,10 @@ func (c *crowd) holdAll(ns []*node, text string) (arrived <-chan struct{}, relea
 			h.Release()
 		}
 	}
+}
+
+func withText(text string) func() faultnet.Match {
+	return func() faultnet.Match { return faultnet.Has(text) }
 }
 
 // arrives waits for a request that is held back; a scene that does not take place shows nothing.
@@ -59,7 +61,7 @@ func thing(format string, a ...any) []finding {
 
 // sceneLock looks for the user's lock while the commit is on its way.
 func sceneLock(c *crowd) []finding {
-	arrived, release := c.holdAll(c.w.workers, "COMMIT")
+	arrived, release := c.holdAll(c.w.workers, func() faultnet.Match { return faultnet.CommitOf("INSERT INTO voucher_order") })
 	defer release()
 	user := int64(7)
 	if c.buyOne(user); !c.arrives(arrived) {
@@ -78,7 +80,7 @@ func sceneRejection(c *crowd) []finding {
 	if _, err := c.w.db.ExecContext(ctx, "UPDATE seckill_voucher SET stock = 0, total = 0"); err != nil {
 		c.w.t.Fatal(err)
 	}
-	arrived, release := c.holdAll(c.w.workers, "'rejected'")
+	arrived, release := c.holdAll(c.w.workers, withText("'rejected'"))
 	defer release()
 	order := c.buyOne(user)
 	if !c.arrives(arrived) {
@@ -93,7 +95,7 @@ func sceneRejection(c *crowd) []finding {
 // sceneSync looks at the sale while a sync reads SQL.
 func sceneSync(c *crowd) []finding {
 	ctx := c.w.pass()
-	arrived, release := c.holdAll(c.w.apis[:1], "epoch + 1")
+	arrived, release := c.holdAll(c.w.apis[:1], withText("epoch + 1"))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -114,7 +116,7 @@ func sceneSync(c *crowd) []finding {
 // the next look, and sold a second time until then.
 func sceneEpoch(c *crowd) []finding {
 	ctx := c.w.pass()
-	arrived, release := c.holdAll(c.w.workers, "INSERT INTO voucher_order")
+	arrived, release := c.holdAll(c.w.workers, withText("INSERT INTO voucher_order"))
 	c.buyOne(7)
 	if !c.arrives(arrived) {
 		release()
