@@ -76,12 +76,12 @@ func (s *stage) perform(c scene, d death) *life {
 	}
 	acted := make(chan error, 1)
 	go func() { acted <- c.act(s, l, deal) }() // whose answer may never come
-	if d == (death{}) {
-		require.NoError(s.t, <-acted)
-	} else {
-		l.dies(d)
+	sure := d.nth == 1 && slices.Contains(c.knows, d.name)
+	if d != (death{}) && l.dies(d, sure) {
 		<-acted
 		s.revive(l)
+	} else {
+		require.NoError(s.t, <-acted)
 	}
 	if c.again != nil {
 		l.record.rest()

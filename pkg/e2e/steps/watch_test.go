@@ -80,6 +80,17 @@ func (r *record) rest() {
 	r.open = false
 }
 
+// disarm is rest, unless the death has come; then it is false.
+func (r *record) disarm() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped {
+		return false
+	}
+	r.open = false
+	return true
+}
+
 // list returns the steps so far.
 func (r *record) list() []step {
 	r.mu.Lock()
