@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +34,7 @@ func TestPay(t *testing.T) {
 	s, err := newStack(t.Context(), options{workers: 1, httpAddr: "127.0.0.1:0", opsAddr: "127.0.0.1:0", payTimeout: time.Minute}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	served := make(chan error, 1)
-	go func() { served <- s.Run(t.Context(), t.Context()) }()
+	go func() { served <- s.Run(t.Context(), context.WithoutCancel(t.Context())) }()
 	t.Cleanup(func() {
 		require.NoError(t, <-served)
 		require.NoError(t, s.Close())
