@@ -84,7 +84,7 @@ func (m *morgue) work(done func() bool) {
 	defer stop()
 	exit := make(chan int)
 	go func() { code, _ := execute(ctx, "run"); exit <- code }()
-	require.Eventually(m.t, done, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(m.t, done, time.Minute, 10*time.Millisecond)
 	stop()
 	require.Equal(m.t, 0, <-exit)
 }

@@ -175,7 +175,7 @@ func TestRunWorker(t *testing.T) {
 	require.Eventually(t, func() bool {
 		row, err := sql.Order(t.Context(), o.ID)
 		return err == nil && row.Status == seckill.Created
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	stop()
 	require.Equal(t, 0, <-exit)
 	report, _ := execute(t.Context(), "audit")

@@ -25,7 +25,7 @@ func TestReceiptAfterRedisForgot(t *testing.T) {
 		require.Eventually(t, func() bool {
 			got = s.do("GET", a.location+"?receipt="+a.body.Receipt, "", 42, "")
 			return got.status == http.StatusOK
-		}, 20*time.Second, 20*time.Millisecond, "in sync it is NOT_READY, and then there is an answer")
+		}, time.Minute, 20*time.Millisecond, "in sync it is NOT_READY, and then there is an answer")
 		return got
 	}
 	require.Equal(t, "queued", ask(first).body.Status)
@@ -34,7 +34,7 @@ func TestReceiptAfterRedisForgot(t *testing.T) {
 
 	require.NoError(t, s.redis.Kill())
 	require.NoError(t, s.redis.Restart())
-	require.Eventually(t, func() bool { return s.buy(voucher, 43).status == http.StatusAccepted }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return s.buy(voucher, 43).status == http.StatusAccepted }, time.Minute, 20*time.Millisecond)
 	require.Equal(t, "rejected", ask(first).body.Status)
 	require.Equal(t, "rejected", s.do("GET", first.location, "", 42, "").body.Status)
 }

@@ -62,11 +62,11 @@ func TestFollow(t *testing.T) {
 	require.Eventually(t, func() bool {
 		p, err := f.redis.XPending(t.Context(), f.stream, "g").Result()
 		return err == nil && p.Count == 0 && out.String() == want
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		left, err := store.TrimEvents(t.Context())
 		return err == nil && left == 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, want, out.String())
 	stop()
 	running.Wait()

@@ -30,7 +30,7 @@ import (
 
 const (
 	secret  = "an end-to-end secret of 32 bytes or more"
-	patient = 30 * time.Second // for what takes milliseconds on a machine that is not busy
+	patient = time.Minute // for what takes milliseconds on a machine that is not busy
 )
 
 var bin string // where the two programs are

@@ -82,7 +82,7 @@ func crowd(t *testing.T, s *Store, g *errgroup.Group, first, n, queued int64) {
 			return err
 		})
 	}
-	require.Eventually(t, func() bool { return s.waiting() == int(queued) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.waiting() == int(queued) }, time.Minute, time.Millisecond)
 }
 
 func TestAdmitSharesTrips(t *testing.T) {
@@ -149,7 +149,7 @@ func TestAdmitMixedBatch(t *testing.T) {
 			}
 			return nil
 		})
-		require.Eventually(t, func() bool { return s.waiting() == i+1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return s.waiting() == i+1 }, time.Minute, time.Millisecond)
 	}
 	close(toll.pass)
 	require.NoError(t, flights.Wait())
@@ -195,7 +195,7 @@ func TestAdmitLeaves(t *testing.T) {
 		_, err := s.Admit(ctx, order(50, 50))
 		left <- err
 	}()
-	require.Eventually(t, func() bool { return s.waiting() == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.waiting() == 1 }, time.Minute, time.Millisecond)
 	leave()
 	require.ErrorIs(t, <-left, seckill.Unavailable)
 	close(toll.pass)
@@ -299,7 +299,7 @@ func TestConfirm(t *testing.T) {
 	master, replica := followed(t)
 	s := openAt(t, Options{Addrs: []string{master.Addr()}, WaitReplicas: 1, WaitTimeout: 100 * time.Millisecond})
 	confirmed := func() bool { return s.Confirm(t.Context(), voucher) == nil }
-	require.Eventually(t, confirmed, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, confirmed, time.Minute, 10*time.Millisecond)
 	require.True(t, confirmed(), "a second time")
 	require.NoError(t, replica.ClientOf(t).ReplicaOf(t.Context(), "NO", "ONE").Err())
 	err := s.Confirm(t.Context(), voucher)
@@ -322,8 +322,8 @@ func TestAdmitWaitsForReplicas(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := s.Admit(t.Context(), order(1, 1))
 		return err == nil || seckill.CodeOf(err) == seckill.AlreadyOrdered
-	}, 10*time.Second, 10*time.Millisecond)
-	require.Eventually(t, func() bool { return c.Exists(t.Context(), "seckill:order:1001").Val() == 1 }, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return c.Exists(t.Context(), "seckill:order:1001").Val() == 1 }, time.Minute, 10*time.Millisecond)
 
 	_, err := s.Admit(t.Context(), order(2, 2))
 	require.NoError(t, err)

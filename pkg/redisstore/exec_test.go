@@ -20,7 +20,7 @@ func TestExecWithoutAConnection(t *testing.T) {
 		defer close(ended)
 		_ = c.Eval(t.Context(), "while true do end", nil).Err() // until it is killed
 	}()
-	require.Eventually(t, func() bool { return hasPrefix(c.Ping(t.Context()).Err(), "BUSY") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return hasPrefix(c.Ping(t.Context()).Err(), "BUSY") }, time.Minute, time.Millisecond)
 	defer func() {
 		require.NoError(t, c.ScriptKill(t.Context()).Err())
 		<-ended

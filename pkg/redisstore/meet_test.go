@@ -27,7 +27,7 @@ func replicaOf(t *testing.T, master *redistest.Server) *redistest.Server {
 	require.NoError(t, c.ReplicaOf(t.Context(), host, port).Err())
 	require.Eventually(t, func() bool {
 		return infoField(c.Info(t.Context(), "replication").Val(), "master_link_status") == "up"
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	return server
 }
 
@@ -86,7 +86,7 @@ func TestRestartedServerSellsNothing(t *testing.T) {
 	admit(t, s, order(1, 11))
 	require.NoError(t, server.Stop())
 	require.NoError(t, server.Restart())
-	require.Eventually(t, func() bool { return s.Ping(t.Context()) == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Ping(t.Context()) == nil }, time.Minute, 10*time.Millisecond)
 	_, err := s.Admit(t.Context(), order(2, 12))
 	require.ErrorIs(t, err, seckill.NotReady)
 	require.NoError(t, s.Load(t.Context(), voucher, "mine"))

@@ -50,5 +50,5 @@ func TestCluster(t *testing.T) {
 	require.NotEqual(t, to.Addr(), owner.Addr())
 	require.Eventually(t, func() bool {
 		return strings.Contains(dead.ClientOf(t).Info(t.Context(), "replication").Val(), "role:slave")
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }

@@ -22,7 +22,7 @@ import (
 
 const (
 	secret  = "a secret of the runbook, of 32 bytes"
-	patient = 30 * time.Second // for what takes moments on a machine that is not busy
+	patient = time.Minute // for what takes moments on a machine that is not busy
 )
 
 // stack is what an operator has before them: servers, one api, two workers, and a terminal.
