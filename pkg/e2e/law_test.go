@@ -42,6 +42,22 @@ func (s *stack) createOpen(total int) string {
 	return s.create(total, time.Now().Add(-time.Minute), time.Now().Add(time.Hour))
 }
 
+// change makes an admin's change of a voucher.
+func (s *stack) change(voucher, body string) {
+	s.t.Helper()
+	a, err := s.call(s.t.Context(), http.MethodPatch, "/api/v1/admin/vouchers/"+voucher, token(s.t, 1, "admin"), body)
+	require.NoError(s.t, err)
+	require.Equal(s.t, http.StatusOK, a.status, a.body)
+}
+
+// now is the time by Redis' clock, as fine as a window is.
+func (s *stack) now() time.Time {
+	s.t.Helper()
+	at, err := s.redis.Time(s.t.Context()).Result()
+	require.NoError(s.t, err)
+	return at.Truncate(time.Millisecond)
+}
+
 func (s *stack) buy(ctx context.Context, voucher string, user int64) (answer, error) {
 	return s.call(ctx, http.MethodPost, "/api/v1/vouchers/"+voucher+"/orders", token(s.t, user, ""), "")
 }
