@@ -124,14 +124,16 @@ func TestCommitUnknown(t *testing.T) {
 		lose func(t *testing.T, w *far, buy func())
 	}{
 		{"it happened, and the answer is lost", func(t *testing.T, w *far, buy func()) {
-			swallowed := w.sql.SwallowReplies(3, commits())
-			buy()
-			arrives(t, swallowed)
+			for range 3 {
+				swallowed := w.sql.SwallowReplies(1, commits())
+				buy()
+				arrives(t, swallowed)
+			}
 		}},
 		{"it never arrived", func(t *testing.T, w *far, buy func()) {
 			held := w.sql.Hold(commits())
-			buy()
 			for range 3 {
+				buy()
 				arrives(t, held.Arrived())
 				w.sql.Cut()
 			}
@@ -142,11 +144,7 @@ func TestCommitUnknown(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, 10)
 			w := s.workFar("w1", app.Options{AttemptsMax: 1})
-			row.lose(t, w, func() {
-				for range 3 {
-					s.buy(1)
-				}
-			})
+			row.lose(t, w, func() { s.buy(1) })
 			s.awaitRest(3)
 			require.Empty(t, s.buried())
 		})
