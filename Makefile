@@ -38,7 +38,7 @@ test: servers ## run all tests on private real servers, watched for races
 
 .PHONY: e2e
 e2e: servers ## run the fault tests at the lengths of the reports, some twenty minutes
-	SECKILL_E2E=full $(GO) test -race $(TAGS) -count=1 -timeout 60m ./pkg/e2e ./pkg/e2e/steps ./pkg/e2e/durability ./worker/app
+	SECKILL_E2E=full $(GO) test -race $(TAGS) -count=1 -p 1 -timeout 60m ./pkg/e2e ./pkg/e2e/steps ./pkg/e2e/durability ./worker/app
 	SECKILL_E2E=full $(GO) test $(TAGS) -count=1 -timeout 30m ./pkg/model
 
 .PHONY: e2e-cluster

@@ -255,6 +255,9 @@ func TestAPIOverload(t *testing.T) {
 	s := newStack(t)
 	perSecond, bound := faultnet.Pick(500, 5000), faultnet.Pick(100, 1000)
 	stall := faultnet.Pick(2*time.Second, 3*time.Second)
+	if raceEnabled {
+		perSecond = min(perSecond, 1000) // what two cores take that are watched for races
+	}
 	api := s.startAPI("SECKILL_ADMIT_MAX=" + strconv.Itoa(bound))
 	s.startWorkers(1)
 	transport := &http.Transport{MaxIdleConnsPerHost: 4 * bound}
@@ -297,7 +300,7 @@ func TestAPIOverload(t *testing.T) {
 			require.False(t, s.redis.HExists(t.Context(), "seckill:ticket:"+voucher, strconv.FormatInt(users[i], 10)).Val(), "refused, and has an order")
 		}
 	}
-	require.Less(t, api.resident()-small, int64(200)<<20)
+	require.Less(t, api.resident()-small, int64(faultnet.Pick(200, 400))<<20, "some 20 KB for each connection")
 
 	// Who was told that nobody knows asks again.
 	_, first := sort(t, upTo(50), s.each(voucher, upTo(50)...))

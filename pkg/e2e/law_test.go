@@ -79,6 +79,11 @@ func (s *stack) insist(ctx context.Context, voucher string, user int64) (a answe
 			}
 			return a, err
 		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return a, ctx.Err()
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ var bin string // where the two programs are
 
 // The programs are watched for races if the tests are.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "4") // tests mostly wait
+	_ = flag.Set("test.parallel", faultnet.Pick("4", "2")) // the short ones mostly wait
 	var flags []string
 	if raceEnabled {
 		flags = append(flags, "-race")
