@@ -37,7 +37,7 @@ test: servers ## run all tests on private real servers, watched for races
 	$(GO) test -race $(TAGS) -timeout 15m ./...
 
 .PHONY: e2e
-e2e: servers ## run the fault tests at the lengths of the reports, some twenty minutes
+e2e: servers ## run the fault tests at the lengths of the reports, some ten minutes
 	SECKILL_E2E=full $(GO) test -race $(TAGS) -count=1 -p 1 -timeout 60m ./pkg/e2e ./pkg/e2e/steps ./pkg/e2e/durability ./worker/app
 	SECKILL_E2E=full $(GO) test $(TAGS) -count=1 -timeout 30m ./pkg/model
 
