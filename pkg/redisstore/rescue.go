@@ -1,8 +1,10 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -35,31 +37,39 @@ func (s *Store) Rescue(ctx context.Context, p int, consumer string) (rescued int
 // lastRead is the newest entry that a consumer was given; "" where there is no group.
 func (s *Store) lastRead(ctx context.Context, p int) (string, error) {
 	groups, err := s.db.XInfoGroups(ctx, s.keys.stream(p)).Result()
-	for _, g := range groups {
-		if g.Name == group {
-			return g.LastDeliveredID, nil
-		}
-	}
-	return "", unlessMissing(err)
+	return newest(groups), unlessMissing(err)
 }
 
-// rescue takes those of the entries that are nobody's. One that is settled meanwhile is gone
-// from the stream, and Redis claims nothing that is not there.
+func newest(groups []redis.XInfoGroup) string {
+	for _, g := range groups {
+		if g.Name == group {
+			return g.LastDeliveredID
+		}
+	}
+	return ""
+}
+
+// rescue takes those of the entries that are nobody's. One look tells what is pending and
+// what was read: a group that was begun anew meanwhile has yet to read them. One that is
+// settled meanwhile is gone from the stream, and Redis claims nothing that is not there.
 func (s *Store) rescue(ctx context.Context, p int, consumer string, standing []redis.XMessage) (int, error) {
-	pending, err := s.db.XPendingExt(ctx, &redis.XPendingExtArgs{
+	look := s.db.TxPipeline()
+	groups := look.XInfoGroups(ctx, s.keys.stream(p))
+	pending := look.XPendingExt(ctx, &redis.XPendingExtArgs{
 		Stream: s.keys.stream(p), Group: group, Start: standing[0].ID, End: standing[len(standing)-1].ID, Count: int64(len(standing)),
-	}).Result()
-	if err != nil {
+	})
+	if _, err := look.Exec(ctx); err != nil {
 		return 0, err
 	}
-	somebodys := make(map[string]bool, len(pending))
-	for _, e := range pending {
+	read := newest(groups.Val())
+	somebodys := make(map[string]bool, len(pending.Val()))
+	for _, e := range pending.Val() {
 		somebodys[e.ID] = true
 	}
 	args := []any{"xclaim", s.keys.stream(p), group, consumer, 0}
 	before := len(args)
 	for _, m := range standing {
-		if !somebodys[m.ID] {
+		if !somebodys[m.ID] && !later(m.ID, read) {
 			args = append(args, m.ID)
 		}
 	}
@@ -68,4 +78,14 @@ func (s *Store) rescue(ctx context.Context, p int, consumer string, standing []r
 	}
 	taken, err := s.db.Do(ctx, append(args, "idle", math.MaxInt32, "force", "justid")...).StringSlice()
 	return len(taken), err
+}
+
+// later reports whether entry a is newer than entry b, both as milliseconds-number.
+func later(a, b string) bool {
+	aTime, aNumber, _ := strings.Cut(a, "-")
+	bTime, bNumber, _ := strings.Cut(b, "-")
+	return cmp.Or(
+		cmp.Compare(len(aTime), len(bTime)), strings.Compare(aTime, bTime),
+		cmp.Compare(len(aNumber), len(bNumber)), strings.Compare(aNumber, bNumber),
+	) > 0
 }

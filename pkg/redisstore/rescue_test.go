@@ -5,7 +5,11 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/openseckill/seckill/pkg/faultnet"
+	"github.com/openseckill/seckill/pkg/redistest"
 )
 
 func rescue(t *testing.T, s *Store) int {
@@ -80,4 +84,37 @@ func TestRescueWithoutAStream(t *testing.T) {
 	require.Zero(t, rescue(t, s))
 	require.NoError(t, c.XAdd(t.Context(), &redis.XAddArgs{Stream: "seckill:stream", Values: []string{"id", "1"}}).Err())
 	require.Zero(t, rescue(t, s), "there is no group")
+}
+
+// A group that is begun anew while somebody looks has yet to read what stands in the stream.
+func TestRescueWhileTheGroupBeginsAnew(t *testing.T) {
+	t.Parallel()
+	server := redistest.New(t)
+	proxy := faultnet.New(t, server.Addr())
+	s, c := openAt(t, Options{Addrs: []string{proxy.Addr()}}), server.ClientOf(t)
+	require.NoError(t, c.XGroupCreateMkStream(t.Context(), "seckill:stream", "seckillGroup", "0").Err())
+	require.NoError(t, c.XAdd(t.Context(), &redis.XAddArgs{Stream: "seckill:stream", Values: []string{"id", "1"}}).Err())
+	require.NoError(t, c.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: "seckillGroup", Consumer: "b", Streams: []string{"seckill:stream", ">"}}).Err())
+
+	looks := proxy.Hold(faultnet.Has("xpending"))
+	found := make(chan int, 1)
+	go func() {
+		n, err := s.Rescue(t.Context(), 0, "a")
+		assert.NoError(t, err)
+		found <- n
+	}()
+	<-looks.Arrived()
+	require.NoError(t, c.XGroupDestroy(t.Context(), "seckill:stream", "seckillGroup").Err())
+	require.NoError(t, c.XGroupCreate(t.Context(), "seckill:stream", "seckillGroup", "0").Err())
+	looks.Release()
+	require.Zero(t, <-found)
+}
+
+func TestLater(t *testing.T) {
+	ids := []string{"", "0-0", "0-9", "0-10", "9-1", "10-0", "1796082100000-3"}
+	for i, a := range ids {
+		for j, b := range ids {
+			require.Equal(t, i > j, later(a, b), "%q %q", a, b)
+		}
+	}
 }
